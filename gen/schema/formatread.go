@@ -2,8 +2,10 @@ package schema
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 )
@@ -19,12 +21,12 @@ type piece struct {
 	node    *node
 	text    []string // lines of a scalar; those after the first without their indentation
 	block   bool     // a block scalar, which begins with | or >
-	header  gap      // the comment in the first line of a block scalar
 	inline  bool     // a list or mapping in brackets on one line
 	column  int      // of the entries of a block; 0 in brackets
 	parts   []*part
 	foot    []string // comments below the last part; "" is a blank line
 	aligned bool     // the values of a mapping are aligned
+	end     int      // the offset behind it in the source
 }
 
 // part is an entry of a mapping or an item of a list.
@@ -40,16 +42,23 @@ type part struct {
 // documentStart is the marker that may precede the first key.
 const documentStart = "---"
 
-// sourceReader walks a text and its nodes in parallel: between two nodes, there are only
-// punctuation and comments.
+// sourceReader finds the source text of scalars. Without them, a file is punctuation and comments in lines.
 type sourceReader struct {
-	w        *walker
-	text     string
-	offset   int
-	line     int   // of offset, from 1
-	column   int   // of offset, in runes, from 1
-	last     *part // the part that a comment on the same line is about; may be nil
-	comments []string
+	w *walker
+	places
+	masked  []byte // the text with letters in place of scalars, also of their line breaks
+	scalars map[*node]*piece
+	lines   []sourceLine // of masked
+	next    int          // the first line whose comments have no place yet
+}
+
+// sourceLine is a line of a file. A scalar of several lines is within one.
+type sourceLine struct {
+	offset  int    // in the text
+	bare    bool   // a comment or a marker alone, or a blank line
+	comment string // empty if there is none
+	pos     diag.Pos
+	owner   *part // what a comment after something else is about; nil if formatting would move it
 }
 
 // readSource parses a file. It returns nil if there are errors.
@@ -59,82 +68,183 @@ func readSource(w *walker, text []byte) *source {
 	if len(w.diags) > 0 {
 		return nil
 	}
-	r := &sourceReader{w: w, text: string(text), line: 1, column: 1}
-	above := r.gap(root.pos, "")
-	p := r.piece(root, false)
+	r := &sourceReader{w: w, places: newPlaces(string(text)), masked: bytes.Clone(text), scalars: map[*node]*piece{}}
+	r.mask(root)
+	r.split()
+	p, _ := r.piece(root, false)
 	p.inline = false
-	if len(p.parts) > 0 {
-		p.parts[0].head = append(texts(above.lines), p.parts[0].head...)
+	p.foot = append(p.foot, footOf(p.settle(r.above(len(r.lines)), 0))...)
+	out := &source{root: p}
+	for _, l := range r.lines {
+		if l.comment != "" && l.comment != documentStart {
+			out.comments = append(out.comments, l.comment)
+		}
+		switch {
+		case l.bare || l.comment == "":
+		case l.owner == nil:
+			w.reject(l.pos, "moved-comment")
+		default:
+			l.owner.note, l.owner.column = l.comment, l.pos.Column
+		}
 	}
-	below := r.gap(diag.Pos{}, "")
-	r.note(below)
-	p.foot = append(p.foot, footOf(p.settle(below.lines, 0))...)
 	if len(w.diags) > 0 {
 		return nil
 	}
-	return &source{p, r.comments}
+	return out
 }
 
-// pos returns the position of the reader.
-func (r *sourceReader) pos() diag.Pos {
-	return diag.Pos{File: r.w.file, Line: r.line, Column: r.column}
-}
-
-// peek returns the next byte, or 0 at the end.
-func (r *sourceReader) peek() byte {
-	if r.offset == len(r.text) {
-		return 0
+// mask finds the source text of all scalars in a node.
+func (r *sourceReader) mask(n *node) {
+	if n.kind == scalar {
+		r.scalars[n] = r.scalar(n, r.offset(n.pos.Line, n.pos.Column))
 	}
-	return r.text[r.offset]
+	for _, item := range n.items {
+		r.mask(item)
+	}
+	for _, e := range n.entries {
+		r.mask(e.key)
+		r.mask(e.value)
+	}
 }
 
-// rest returns the rest of the line.
-func (r *sourceReader) rest() string {
-	line, _, _ := strings.Cut(r.text[r.offset:], "\n")
-	return line
-}
+// quotedText matches a scalar in quotes at the beginning of a text.
+var quotedText = regexp.MustCompile(`^(?s:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')`)
 
-// advance skips n bytes.
-func (r *sourceReader) advance(n int) {
-	for i := range n {
-		c := r.text[r.offset+i]
-		if utf8.RuneStart(c) {
-			r.column++
+// scalar reads a scalar at an offset.
+func (r *sourceReader) scalar(n *node, from int) *piece {
+	p := &piece{node: n}
+	rest := r.text[from:]
+	switch quoted := quotedText.FindString(rest); {
+	case n.plain:
+		r.take(p, from, plainWidth(rest, n.text))
+		for i := range p.text {
+			p.text[i] = strings.TrimRight(p.text[i], " \t")
 		}
-		if c == '\n' {
-			r.line, r.column = r.line+1, 1
+	case quoted != "":
+		r.take(p, from, len(quoted))
+	default:
+		r.blockScalar(p, from)
+	}
+	return p
+}
+
+// blockScalar reads a scalar that begins with | or > and has its text on the lines below.
+func (r *sourceReader) blockScalar(p *piece, from int) {
+	first, rest, _ := strings.Cut(r.text[from:], "\n")
+	indicator, _, _ := strings.Cut(first, "#")
+	indicator = strings.TrimRight(indicator, " \t")
+	if strings.ContainsAny(indicator, "123456789") {
+		r.w.reject(p.node.pos, "indentation-number")
+	}
+	lines, indent := blockLines(rest, strings.Trim(p.node.text, "\n") == "", strings.Contains(indicator, "+"))
+	if len(lines) > 0 {
+		r.take(p, from+len(first), 1+len(strings.Join(lines, "\n")))
+	}
+	r.take(p, from, len(indicator))
+	p.block = true
+	for _, line := range lines {
+		p.text = append(p.text, line[min(indent, len(line)):])
+	}
+}
+
+// take masks a part of the text, and makes its lines those of a scalar.
+func (r *sourceReader) take(p *piece, from, width int) {
+	p.end = max(p.end, from+width)
+	copy(r.masked[from:], bytes.Repeat([]byte("x"), width))
+	p.text = strings.Split(r.text[from:from+width], "\n")
+	for i := range p.text[1:] {
+		p.text[1+i] = strings.TrimLeft(p.text[1+i], " \t")
+	}
+}
+
+// plainWidth returns how much of a text is a scalar without quotes: as much as has all words of its value.
+func plainWidth(text, value string) int {
+	rest := text
+	for word := range strings.FieldsSeq(value) {
+		rest = strings.TrimPrefix(strings.TrimLeftFunc(rest, unicode.IsSpace), word)
+	}
+	return len(text) - len(rest)
+}
+
+// blockLines returns the lines of a block scalar, with which a text begins, and the indentation of the first, which is
+// the least. An empty scalar has only blank lines. Blank lines at the end are part of it only if keep is set.
+func blockLines(text string, empty, keep bool) (lines []string, indent int) {
+	filled := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if width := len(line) - len(strings.TrimLeft(line, " ")); width < len(line) {
+			if filled == 0 {
+				indent = width
+			}
+			if empty || width < indent {
+				break
+			}
+			filled = len(lines) + 1
+		}
+		lines = append(lines, line)
+	}
+	if !keep {
+		lines = lines[:filled]
+	}
+	return lines, indent
+}
+
+// split finds the comments and the blank lines.
+func (r *sourceReader) split() {
+	offset := 0
+	for masked := range bytes.SplitSeq(r.masked, []byte("\n")) {
+		code, comment, commented := bytes.Cut(masked, []byte("#"))
+		at := offset + len(code)
+		l := sourceLine{offset: offset, bare: len(bytes.TrimSpace(code)) == 0, pos: r.pos(r.w.file, at)}
+		if commented {
+			text, _, _ := strings.Cut(r.text[at:offset+len(masked)], "\n")
+			l.comment = strings.TrimRight(text, " \t")
+			copy(comment, bytes.Repeat([]byte(" "), len(comment))) // it may have brackets
+		}
+		if !commented && string(bytes.TrimRight(code, " \t")) == documentStart {
+			l.bare, l.comment, l.pos.Column = true, documentStart, 1
+		}
+		if i := bytes.IndexByte(code, '?'); i >= 0 {
+			r.w.reject(r.pos(r.w.file, offset+i), "question-mark")
+		}
+		r.lines = append(r.lines, l)
+		offset += len(masked) + 1
+	}
+}
+
+// lineOf returns the index of the line that has an offset.
+func (r *sourceReader) lineOf(offset int) int {
+	i, found := slices.BinarySearchFunc(r.lines, offset, func(l sourceLine, offset int) int { return l.offset - offset })
+	if found {
+		return i
+	}
+	return i - 1
+}
+
+// above returns the comments and blank lines before a line that have no place yet.
+func (r *sourceReader) above(line int) []sourceLine {
+	var out []sourceLine
+	for ; r.next < line; r.next++ {
+		if r.lines[r.next].bare {
+			out = append(out, r.lines[r.next])
 		}
 	}
-	r.offset += n
-}
-
-// gap contains the comments and blank lines between two nodes.
-type gap struct {
-	note   string // the comment on the line where the gap begins
-	column int    // of the note
-	lines  []gapLine
-	first  diag.Pos // of the first comment; zero if there is none
-}
-
-// gapLine is a comment on a separate line, or a blank line, which has no text.
-type gapLine struct {
-	text   string
-	column int
+	return out
 }
 
 // texts returns the text of lines, with at most one blank line in a row.
-func texts(lines []gapLine) []string {
+func texts(lines []sourceLine) []string {
 	var out []string
 	for _, l := range lines {
-		if l.text != "" || len(out) == 0 || out[len(out)-1] != "" {
-			out = append(out, l.text)
+		if l.comment != "" || len(out) == 0 || out[len(out)-1] != "" {
+			out = append(out, l.comment)
 		}
 	}
 	return out
 }
 
 // footOf returns the text of lines without a trailing blank line.
-func footOf(lines []gapLine) []string {
+func footOf(lines []sourceLine) []string {
 	out := texts(lines)
 	if n := len(out); n > 0 && out[n-1] == "" {
 		out = out[:n-1]
@@ -142,179 +252,102 @@ func footOf(lines []gapLine) []string {
 	return out
 }
 
-// gap reads up to a position, or up to any of the bytes in until; if both are empty, to
-// the end of the text.
-func (r *sourceReader) gap(to diag.Pos, until string) gap {
-	var g gap
-	begun, bare := r.offset == 0, true // whether the line begins in the gap, and has been blank so far
-	for r.offset < len(r.text) && !(r.line == to.Line && r.column == to.Column) {
-		c := r.text[r.offset]
-		switch {
-		case strings.IndexByte(until, c) >= 0:
-			return g
-		case c == '\n':
-			if begun && bare {
-				g.lines = append(g.lines, gapLine{})
-			}
-			begun, bare = true, true
-		case c == '#':
-			r.comment(&g, begun, bare)
-			bare = false
-			continue
-		case r.column == 1 && isMarker(r.rest(), documentStart):
-			g.lines = append(g.lines, gapLine{documentStart, 1})
-			bare = false
-			r.advance(len(documentStart))
-			continue
-		case r.column == 1 && isMarker(r.rest(), "..."):
-			bare = false
-			r.advance(len("..."))
-			continue
-		case c != ' ' && c != '\t':
-			r.punctuation(to.IsValid() || until != "")
-			bare = false
-		}
-		r.advance(1)
-	}
-	return g
-}
-
-// punctuation reports characters that are not punctuation, or that are outside of the
-// top-level mapping (within is false there).
-func (r *sourceReader) punctuation(within bool) {
-	switch c := r.text[r.offset]; {
-	case c == '?':
-		r.w.reject(r.pos(), "question-mark")
-	case !within || strings.IndexByte("-:,[]{}", c) < 0:
-		r.w.reject(r.pos(), "unexpected-text")
-	}
-}
-
-// comment reads a comment.
-func (r *sourceReader) comment(g *gap, begun, bare bool) {
-	line := r.rest()
-	text := strings.TrimRight(line, " \t")
-	pos := r.pos()
-	if !g.first.IsValid() {
-		g.first = pos
-	}
-	switch {
-	case !begun:
-		g.note, g.column = text, r.column
-	case bare:
-		g.lines = append(g.lines, gapLine{text, r.column})
-	default:
-		r.w.reject(pos, "moved-comment")
-	}
-	r.comments = append(r.comments, text)
-	r.advance(len(line))
-}
-
-// note attaches the comment at the beginning of a gap to the preceding part.
-func (r *sourceReader) note(g gap) {
-	switch {
-	case g.note == "":
-	case r.last == nil || r.last.note != "":
-		r.w.reject(g.first, "moved-comment")
-	default:
-		r.last.note, r.last.column = g.note, g.column
-	}
-}
-
-// piece reads a node, which begins at the position of the reader.
-func (r *sourceReader) piece(n *node, brackets bool) *piece {
+// piece reads a node, and returns the line in which it begins.
+func (r *sourceReader) piece(n *node, brackets bool) (p *piece, line int) {
+	begin := r.offset(n.pos.Line, n.pos.Column)
+	line = r.lineOf(begin)
 	if n.kind == scalar {
-		return r.scalar(n)
+		return r.scalars[n], line
 	}
-	p := &piece{node: n}
-	begin := r.line
-	open := r.peek() == '[' || r.peek() == '{'
-	switch {
-	case open:
-		r.advance(1)
-	case !brackets:
+	p = &piece{node: n, end: begin}
+	open := begin < len(r.text) && strings.IndexByte("[{", r.text[begin]) >= 0
+	if !open && !brackets {
 		p.column = n.pos.Column
-		r.last = nil // a comment after the first hyphen would move
 	}
 	for _, item := range n.items {
-		r.part(p, item.pos, nil, item, open || brackets)
+		r.part(p, nil, item, open || brackets)
 	}
 	for _, e := range n.entries {
-		r.part(p, e.key.pos, e.key, e.value, open || brackets)
+		r.part(p, e.key, e.value, open || brackets)
 	}
 	if open {
-		r.close(p)
+		p.end = r.closing(begin)
+		below := r.above(r.lineOf(p.end))
+		p.foot = footOf(below)
+		if len(p.parts) == 0 {
+			r.unmoved(below)
+		}
 	}
-	p.inline = p.column == 0 && r.line == begin
-	return p
+	p.inline = p.column == 0 && !strings.Contains(r.text[begin:p.end], "\n")
+	return p, line
 }
 
-// close reads up to the closing bracket.
-func (r *sourceReader) close(p *piece) {
-	end := r.gap(diag.Pos{}, "]}")
-	r.note(end)
-	p.foot = footOf(end.lines)
-	if len(p.parts) == 0 && len(p.foot) > 0 {
-		r.w.reject(end.first, "moved-comment")
+// closing returns the offset of the bracket that closes the one at an offset.
+func (r *sourceReader) closing(open int) int {
+	depth := 0
+	for i, c := range r.masked[open:] {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth == 0 {
+			return open + i
+		}
 	}
-	if r.offset < len(r.text) {
-		r.advance(1)
+	return len(r.masked) // unreachable: the YAML library has found it
+}
+
+// unmoved rejects comments.
+func (r *sourceReader) unmoved(lines []sourceLine) {
+	for _, l := range lines {
+		if l.comment != "" {
+			r.w.reject(l.pos, "moved-comment")
+			return
+		}
 	}
 }
 
 // part reads an item, or a key and its value, and adds it to p.
-func (r *sourceReader) part(p *piece, begin diag.Pos, key, value *node, brackets bool) {
-	above := r.gap(begin, "")
-	r.note(above)
-	if len(p.parts) > 0 && p.column > 0 {
-		above.lines = p.parts[len(p.parts)-1].value.settle(above.lines, p.column)
-	}
-	entry := &part{head: texts(above.lines)}
-	p.parts = append(p.parts, entry)
-	var between gap
+func (r *sourceReader) part(p *piece, key, value *node, brackets bool) {
+	begin := value
 	if key != nil {
-		entry.name, entry.key = key.text, strings.Join(r.scalar(key).text, "\n")
-		r.last = entry
-		between = r.gap(value.pos, "")
-		r.note(between)
-	} else {
-		r.last = nil
+		begin = key
 	}
-	entry.value = r.piece(value, brackets)
-	r.finish(entry, between)
-}
-
-// finish attaches the comments between key and value to a part.
-func (r *sourceReader) finish(entry *part, between gap) {
-	value := entry.value
-	switch {
-	case value.node.kind == scalar && value.block:
-		r.last = entry
-		r.note(value.header)
-	case value.node.kind == scalar || value.inline:
-		r.last = entry
-	case value.column == 0:
-		r.last = nil // a comment after the last bracket would move
+	line := r.lineOf(r.offset(begin.pos.Line, begin.pos.Column))
+	above := r.above(line)
+	if len(p.parts) > 0 && p.column > 0 {
+		above = p.parts[len(p.parts)-1].value.settle(above, p.column)
 	}
+	out := &part{head: texts(above)}
+	p.parts = append(p.parts, out)
+	if key != nil {
+		out.name, out.key = key.text, strings.Join(r.scalars[key].text, "\n")
+		r.lines[line].owner = out
+	}
+	of, at := r.piece(value, brackets)
+	out.value, p.end = of, of.end
 	switch {
-	case !between.first.IsValid():
-	case value.node.kind == scalar || value.inline || len(value.parts) == 0:
-		r.w.reject(between.first, "moved-comment")
-	default:
-		value.parts[0].head = append(texts(between.lines), value.parts[0].head...)
+	case value.kind == scalar || of.inline:
+		r.unmoved(r.lines[line:at])
+		r.next = max(r.next, at)
+		r.lines[at].owner = out
+	case of.column == 0:
+		r.lines[r.lineOf(of.end)].owner = nil // a comment after the last bracket would move
 	}
 }
 
 // settle attaches comments that are indented deeper than column to the blocks within p
 // that have their indentation, and returns the others.
-func (p *piece) settle(lines []gapLine, column int) []gapLine {
+func (p *piece) settle(lines []sourceLine, column int) []sourceLine {
 	deepest := MaxFile
 	for i := 0; i < len(lines); {
-		if lines[i].text == "" {
+		if lines[i].comment == "" {
 			i++
 			continue
 		}
-		deepest = min(deepest, lines[i].column)
+		deepest = min(deepest, lines[i].pos.Column)
 		block := p.blockAt(column+1, deepest)
 		if block == nil {
 			break

@@ -116,7 +116,7 @@ func readYAML(w *walker, text []byte) *node {
 		return nil
 	}
 	w.textAfter(decoder, document.Content[0].Style&yaml.FlowStyle != 0)
-	c := converter{w: w, lines: lines}
+	c := converter{w: w, places: newPlaces(string(text))}
 	root := c.convert(document.Content[0], 0)
 	if root.kind != mapping {
 		if root.kind != broken {
@@ -169,15 +169,8 @@ func checkText(w *walker, text []byte) bool {
 
 // posAt returns the position of a byte of text.
 func (w *walker) posAt(text []byte, offset int) diag.Pos {
-	before := text[:offset]
-	line := before[bytes.LastIndexByte(before, '\n')+1:]
-	return diag.Pos{File: w.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(line) + 1}
-}
-
-// isMarker reports whether a line is a document marker of YAML.
-func isMarker(row, marker string) bool {
-	rest, ok := strings.CutPrefix(row, marker)
-	return ok && (rest == "" || strings.ContainsRune(" \t\r\n", rune(rest[0])))
+	p := newPlaces(string(text))
+	return p.pos(w.file, offset)
 }
 
 var (
@@ -281,12 +274,61 @@ func firstBadLine(lines [][]byte, message string) int {
 	})
 }
 
+// places converts between positions and offsets of a text.
+type places struct {
+	text   string
+	begins []int // of the lines
+	// The last position that was converted, so that long lines are scanned only once.
+	line, column, at int
+}
+
+func newPlaces(text string) places {
+	begins := []int{0}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			begins = append(begins, i+1)
+		}
+	}
+	return places{text: text, begins: begins}
+}
+
+// offset returns the offset of a line and column, or of the end of the line if that is shorter.
+func (p *places) offset(line, column int) int {
+	if line = min(line, len(p.begins)); line != p.line || column < p.column {
+		p.line, p.column, p.at = line, 1, p.begins[line-1]
+	}
+	for ; p.column < column && p.at < len(p.text) && p.text[p.at] != '\n'; p.column++ {
+		_, size := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += size
+	}
+	return p.at
+}
+
+// rest returns the rest of a line, from a column.
+func (p *places) rest(line, column int) string {
+	if line < 1 || line > len(p.begins) {
+		return ""
+	}
+	end := len(p.text)
+	if line < len(p.begins) {
+		end = p.begins[line] - 1
+	}
+	return p.text[p.offset(line, column):end]
+}
+
+// pos returns the position of an offset.
+func (p *places) pos(file string, offset int) diag.Pos {
+	line, begins := slices.BinarySearch(p.begins, offset)
+	if begins {
+		line++
+	}
+	return diag.Pos{File: file, Line: line, Column: 1 + utf8.RuneCountInString(p.text[p.begins[line-1]:offset])}
+}
+
 // converter converts nodes of the YAML library.
 type converter struct {
-	w     *walker
-	lines []string
-	// The last position passed to at, so that long lines are scanned only once.
-	line, column, offset int
+	w *walker
+	places
 }
 
 // convert returns n as a node. It reports unsupported YAML, and returns broken nodes for it.
@@ -297,7 +339,7 @@ func (c *converter) convert(n *yaml.Node, depth int) *node {
 		c.w.reject(out.pos, "alias")
 	case n.Anchor != "":
 		c.w.reject(out.pos, "anchor")
-	case n.Style&yaml.TaggedStyle != 0 || c.at(n.Line, n.Column) == '!':
+	case n.Style&yaml.TaggedStyle != 0 || strings.HasPrefix(c.rest(n.Line, n.Column), "!"):
 		c.w.reject(out.pos, "tag")
 	case depth >= maxDepth:
 		c.w.reject(out.pos, "deep", maxDepth)
@@ -309,25 +351,6 @@ func (c *converter) convert(n *yaml.Node, depth int) *node {
 		c.mapping(n, out, depth)
 	}
 	return out
-}
-
-// at returns the byte at a line and column, or 0 at the end of the line.
-func (c *converter) at(line, column int) byte {
-	if line < 1 || line > len(c.lines) {
-		return 0
-	}
-	if line != c.line || column < c.column {
-		c.line, c.column, c.offset = line, 1, 0
-	}
-	text := c.lines[line-1]
-	for ; c.column < column && c.offset < len(text); c.column++ {
-		_, size := utf8.DecodeRuneInString(text[c.offset:])
-		c.offset += size
-	}
-	if c.offset >= len(text) {
-		return 0
-	}
-	return text[c.offset]
 }
 
 func (c *converter) scalar(n *yaml.Node, out *node) {
@@ -395,27 +418,19 @@ func (c *converter) value(key *node, n *yaml.Node, depth int) *node {
 // that is past the end of the file, at owner.
 func (c *converter) null(n *yaml.Node, owner diag.Pos, what, key string) *node {
 	pos := diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}
-	if n.Line > len(c.lines) {
+	if n.Line > len(c.begins) {
 		pos = owner
 	}
 	d := c.w.errorf(pos, "%s has no value", what)
 	switch {
 	case n.Value != "":
 		d.Hint = "remove it; or, for the string, quote it: " + strconv.Quote(n.Value)
-	case c.comment(n):
+	case strings.HasPrefix(strings.TrimLeft(c.rest(n.Line, n.Column), " \t"), "#"):
 		d.Hint = `write a value; # begins a comment, so quote it: ` + diag.Code(keyed(key, `"#"`))
 	default:
 		d.Hint = "write a value, or remove it"
 	}
 	return &node{pos: pos}
-}
-
-// comment reports whether a comment follows a missing value.
-func (c *converter) comment(n *yaml.Node) bool {
-	if c.at(n.Line, n.Column) == 0 {
-		return false
-	}
-	return strings.HasPrefix(strings.TrimLeft(c.lines[n.Line-1][c.offset:], " \t"), "#")
 }
 
 // keyed returns "key: value", or only the value if the key is empty or long.
