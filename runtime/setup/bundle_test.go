@@ -2,7 +2,6 @@ package setup_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -129,11 +128,6 @@ func TestSetupBundleOfOthers(t *testing.T) {
 	walk(t, on{b.Admin, nil}, setup.Options{}, func() string { return strings.Join(bundleIn(t, b, "t", "events"), "; ") },
 		stage{both, "", "~ schema bundle events of table t: app.Event.at is added, app.Other is added, app.Other.at is added\n" + theirs, all},
 		stage{both, "", theirs, all})
-	second.Bundle = &store.SchemaBundle{ID: "another"}
-	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{first, second})
-	if _, is := errors.AsType[*setup.TableError](err); !is {
-		t.Errorf("error %v", err)
-	}
 }
 
 // A server without schema bundles, such as other emulators, is not an error. One that refuses to list

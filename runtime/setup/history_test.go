@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -146,43 +145,19 @@ func inFamily(name, layout string) string {
 func since(at, layout string) string { return "since: " + at + "; " + layout }
 func until(at, layout string) string { return "until: " + at + "; " + layout }
 
-var rulesInPlan = regexp.MustCompile(` \[E[0-9, E]+\]`)
-
 // The plan names the rules by which btgen generate refuses the edit.
-func TestHistoryNamesRules(t *testing.T) {
-	enum := `; column "a": enum; column "a" enum 1: "x"`
-	for _, tt := range []struct{ name, old, new, want string }{
-		{"bucket", daily, hourly, "E04"},
-		{"windows of a rollup", daily + rolled, daily + `; rollup r: 24h0m0s`, "E26"},
-		{"type", daily + mem, daily + `; column "mem": string in m`, "E10"},
-		{"enum", daily + enum, strings.Replace(daily+enum, `"x"`, `"y"`, 1), "E11"},
-		{"key", daily, strings.Replace(daily, "key: string text", "key: integer text", 1), "E05"},
-		{"salt", daily, strings.Replace(daily, "key: string", "key: salt 4 of 1, string", 1), "E06"},
-		{"pattern", daily, strings.Replace(daily, "bucket_new_cells", "bucket_offsets", 1), "E03"},
-		{"time", foreign, strings.Replace(foreign, "unix_s", "unix_ms", 1), "E07"},
-		{"family and bucket", named("A", daily), named("A", inFamily("x", hourly)), "E04 E08"},
-		{"begin", byTime(since(newYear, hourly), until(newYear, daily)), byTime(since(summer, hourly), until(summer, daily)), "E19"},
-	} {
-		b := start(t)
-		set(t, b, tt.old)
-		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.new)}, setup.Options{DryRun: true})
-		if err != nil || len(plan.Refused()) != 1 {
-			t.Fatal(tt.name, plan, err)
-		}
-		if got := strings.Join(plan.Refused()[0].Rules, " "); got != tt.want {
-			t.Errorf("%s: rules %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestHistoryOfChanges(t *testing.T) {
 	const again = "~ layout of family m of table t"
 	planned := " (a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build; " +
 		"if its layout from 2927-01-01 on is withdrawn, replace all programs that have it before then, and allow this)\n  refused; to allow it: older_layout:t/m"
 	older := " (a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build)\n  refused; to allow it: older_layout:t/m"
-	other := " (this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table)\n  refused; to allow it: other_layout:t/m"
-	lost := ` (this build does not find the events before 2927-01-01 (bucket: 1d "2006-01-02") that are stored in the recorded layout: ` +
-		"restore since and before as they were recorded, until the last of them has expired and was collected, on 2927-02-07)\n  refused; to allow it: unexpired_layout:t/m"
+	other := func(rules string) string {
+		return " (this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table) [" + rules + "]\n  refused; to allow it: other_layout:t/m"
+	}
+	lost := func(rules string) string {
+		return ` (this build does not find the events before 2927-01-01 (bucket: 1d "2006-01-02") that are stored in the recorded layout: ` +
+			"restore since and before as they were recorded, until the last of them has expired and was collected, on 2927-02-07) [" + rules + "]\n  refused; to allow it: unexpired_layout:t/m"
+	}
 	for _, tt := range []struct {
 		name   string
 		builds []string // set up one after the other
@@ -195,42 +170,46 @@ func TestHistoryOfChanges(t *testing.T) {
 		{"column removed, or an older build", []string{daily, daily + mem}, daily, "", recordedAs(daily, daily+mem)},
 		{"columns of two branches", []string{daily, daily + mem}, daily + `; column "net": string in m`, again + `: column "net": string in m`,
 			recordedAs(daily, daily+mem, daily+`; column "net": string in m`+mem)},
-		{"column of another type", []string{daily, daily + mem}, daily + `; column "mem": string in m`, again + `: column "mem": integer in m → string in m` + other, nil},
-		{"removed column taken up again", []string{daily + mem, daily}, daily + `; column "mem": string in m`, again + `: column "mem": integer in m → string in m` + other, nil},
+		{"column of another type", []string{daily, daily + mem}, daily + `; column "mem": string in m`, again + `: column "mem": integer in m → string in m` + other("E10"), nil},
+		{"removed column taken up again", []string{daily + mem, daily}, daily + `; column "mem": string in m`, again + `: column "mem": integer in m → string in m` + other("E10"), nil},
 		{"enum value added", []string{daily + `; column "a": enum; column "a" enum 1: "x"`}, daily + `; column "a": enum; column "a" enum 1: "x"; column "a" enum 2: "y; z: \""`,
 			again + `: column "a" enum 2: "y; z: \""`, nil},
-		{"enum reordered", []string{daily + `; column "a": enum; column "a" enum 1: "x"`}, daily + `; column "a": enum; column "a" enum 1: "y"`, again + `: column "a" enum 1: "x" → "y"` + other, nil},
+		{"enum reordered", []string{daily + `; column "a": enum; column "a" enum 1: "x"`}, daily + `; column "a": enum; column "a" enum 1: "y"`, again + `: column "a" enum 1: "x" → "y"` + other("E11"), nil},
 		{"series value renamed", []string{daily}, strings.Replace(daily, "names: host", "names: machine", 1), "", recordedAs(daily)},
 		{"family added", []string{daily}, daily + `; family n: events`, again + `: family n: events`, nil},
 		{"another family", []string{named("A", daily)}, named("A", inFamily("x", daily)),
-			again + `: column "cpu": float64 in m → float64 in x, family: m → x` + other, nil},
-		{"another family, without columns", []string{named("A", strings.ReplaceAll(foreign, "other", "m"))}, named("A", strings.ReplaceAll(foreign, "other", "x")), again + ": family: m → x" + other, nil},
+			again + `: column "cpu": float64 in m → float64 in x, family: m → x` + other("E08"), nil},
+		{"another family, without columns", []string{named("A", strings.ReplaceAll(foreign, "other", "m"))}, named("A", strings.ReplaceAll(foreign, "other", "x")), again + ": family: m → x" + other("E08"), nil},
 		{"another bucket in another family", []string{named("A", daily)}, named("A", inFamily("x", hourly)),
-			again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", column "cpu": float64 in m → float64 in x, family: m → x` + other, nil},
+			again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", column "cpu": float64 in m → float64 in x, family: m → x` + other("E04, E08"), nil},
 		{"another family after another name", []string{named("A", daily), named("B", daily)}, named("A", inFamily("x", hourly)),
-			again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", column "cpu": float64 in m → float64 in x, family: m → x` + other, nil},
+			again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", column "cpu": float64 in m → float64 in x, family: m → x` + other("E04, E08"), nil},
 		{"another name", []string{named("A", daily)}, named("B", daily), again + ": schema B: events", recordedAs(named("A", daily), named("B", daily)+"; schema A: events")},
 		{"another schema in another family", []string{named("A", daily)}, named("B", inFamily("x", hourly)), "~ layout of family x of table t (the schema is new in the table)", nil},
 		{"two schemas", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("B", inFamily("x", daily)) + "\n\n" + named("A", daily), "", nil},
 		{"two schemas exchange their families", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("B", daily) + "\n\n" + named("A", inFamily("x", daily)),
-			again + ": schema: A → B" + other + "\n~ layout of family x of table t: schema: B → A" + strings.ReplaceAll(other, "t/m", "t/x"), nil},
+			again + ": schema: A → B" + other("E22") + "\n~ layout of family x of table t: schema: B → A" + strings.ReplaceAll(other("E22"), "t/m", "t/x"), nil},
 		{"schemas of two packages exchange their names", []string{named("a.A", daily) + "\n\n" + named("b.B", inFamily("x", daily))}, named("a.B", daily) + "\n\n" + named("b.A", inFamily("x", daily)),
 			again + ": schema a.B: events\n~ layout of family x of table t: schema b.A: events", nil},
 		{"the package of a name that was recorded without", []string{named("A", daily)}, named("app.A", daily), again + ": schema app.A: events", nil},
 		{"names that were recorded without a package are exchanged", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("p.B", daily) + "\n\n" + named("p.A", inFamily("x", daily)),
-			again + ": schema: A → p.B" + other + "\n~ layout of family x of table t: schema: B → p.A" + strings.ReplaceAll(other, "t/m", "t/x"), nil},
+			again + ": schema: A → p.B" + other("E22") + "\n~ layout of family x of table t: schema: B → p.A" + strings.ReplaceAll(other("E22"), "t/m", "t/x"), nil},
 		{"rollup added", []string{daily}, daily + rolled, again + ": rollup r: 1h0m0s", recordedAs(daily, daily+rolled)},
 		{"rollup removed, or an older build", []string{daily + rolled}, daily, "? family r of table t: not in the schemas, left alone", recordedAs(daily + rolled)},
-		{"wider windows", []string{daily + rolled}, daily + `; rollup r: 24h0m0s`, again + ": rollup r: 1h0m0s → 24h0m0s" + other, recordedAs(daily + rolled)},
+		{"wider windows", []string{daily + rolled}, daily + `; rollup r: 24h0m0s`, again + ": rollup r: 1h0m0s → 24h0m0s" + other("E26"), recordedAs(daily + rolled)},
 		{"narrower windows", []string{daily + rolled}, daily + `; rollup r: 30m0s`, again + ": rollup r: 30m0s", recordedAs(daily+rolled, daily+`; rollup r: 30m0s`)},
 		{"an older build with wider ones", []string{daily + rolled, daily + `; rollup r: 30m0s`}, daily + rolled, again + ": rollup r: 30m0s → 1h0m0s" + older, nil},
 		{"a field in a second family", []string{daily}, strings.Replace(daily, "in m", "in n", 1) + `; family n: events; column "cpu" in m: float64 in m`,
 			again + `: family n: events, column "cpu" in m: float64 in m`, nil},
 		{"an expired layout whose windows are there", []string{byTime(since(longAgo, hourly+rolled), until(longAgo, daily+rolled))}, since(longAgo, hourly+rolled),
 			again + ": before " + longAgo + `: bucket: 1d "2006-01-02" → none (this build does not find the events before ` + longAgo[:10] + ` (bucket: 1d "2006-01-02") that are stored in the recorded layout: ` +
-				"restore since and before as they were recorded, or make sure that no such event is stored; their time does not say when they expire)\n  refused; to allow it: unexpired_layout:t/m", nil},
-		{"bucket", []string{daily}, hourly, again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15"` + other, recordedAs(daily)},
-		{"a fact that an older build does not know", []string{daily + "; salt: 4"}, daily, again + `: salt: 4 → none` + other, nil},
+				"restore since and before as they were recorded, or make sure that no such event is stored; their time does not say when they expire) [E18]\n  refused; to allow it: unexpired_layout:t/m", nil},
+		{"bucket", []string{daily}, hourly, again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15"` + other("E04"), recordedAs(daily)},
+		{"key", []string{daily}, strings.Replace(daily, "key: string text", "key: integer text", 1), again + ": key: string text, bucket → integer text, bucket" + other("E05"), nil},
+		{"salt", []string{daily}, strings.Replace(daily, "key: string", "key: salt 4 of 1, string", 1), again + ": key: string text, bucket → salt 4 of 1, string text, bucket" + other("E06"), nil},
+		{"pattern", []string{daily}, strings.Replace(daily, "bucket_new_cells", "bucket_offsets", 1), again + ": pattern: bucket_new_cells → bucket_offsets" + other("E03"), nil},
+		{"time", []string{strings.ReplaceAll(foreign, "other", "m")}, strings.NewReplacer("unix_s", "unix_ms", "other", "m").Replace(foreign), again + `: time: "unix_s" → "unix_ms"` + other("E07"), nil},
+		{"a fact that an older build does not know", []string{daily + "; salt: 4"}, daily, again + `: salt: 4 → none` + strings.Replace(other(""), " []", "", 1), nil},
 		{"a layout from a time on", []string{daily}, byTime(since(newYear, hourly), until(newYear, daily)), again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", since: none → ` + newYear,
 			recordedAs(daily, byTime(since(newYear, hourly), until(newYear, daily)))},
 		{"two more layouts", []string{daily}, byTime(since(summer, weekly), "since: "+newYear+"; until: "+summer+"; "+hourly, until(newYear, daily)), again + `: bucket: 1d "2006-01-02" → 1w "iso_week", since: none → ` + summer, nil},
@@ -238,8 +217,8 @@ func TestHistoryOfChanges(t *testing.T) {
 			again + `: since: ` + newYear + ` → none, bucket: 1h "2006-01-02T15" → 1d "2006-01-02"` + planned, nil},
 		{"the newest layout is in another table", []string{daily}, until(newYear, daily), again + ": until: none → " + newYear, recordedAs(daily, until(newYear, daily))},
 		{"an older build, whose layout has no end", []string{until(newYear, daily)}, daily, again + ": until: " + newYear + " → none" + older, nil},
-		{"another end", []string{until(newYear, daily)}, until(summer, daily), again + ": until: " + newYear + " → " + summer + other, nil},
-		{"another begin", []string{byTime(since(newYear, hourly), until(newYear, daily))}, byTime(since(summer, hourly), until(summer, daily)), again + ": since: " + newYear + " → " + summer + other, nil},
+		{"another end", []string{until(newYear, daily)}, until(summer, daily), again + ": until: " + newYear + " → " + summer + other("E19"), nil},
+		{"another begin", []string{byTime(since(newYear, hourly), until(newYear, daily))}, byTime(since(summer, hourly), until(summer, daily)), again + ": since: " + newYear + " → " + summer + other("E19"), nil},
 		{"an expired layout removed", []string{byTime(since(longAgo, hourly), until(longAgo, daily))}, since(longAgo, hourly), again + ": before " + longAgo + `: bucket: 1d "2006-01-02" → none`,
 			recordedAs(byTime(since(longAgo, hourly), until(longAgo, daily)), since(longAgo, hourly))},
 		{"an expired layout and its edge removed", []string{byTime(since(longAgo, hourly), until(longAgo, daily))}, hourly,
@@ -249,21 +228,21 @@ func TestHistoryOfChanges(t *testing.T) {
 		{"an older build with the expired layout", []string{byTime(since(longAgo, hourly), until(longAgo, daily)), hourly}, byTime(since(longAgo, hourly), until(longAgo, daily)), "",
 			recordedAs(byTime(since(longAgo, hourly), until(longAgo, daily)), hourly)},
 		{"and a column that is new", []string{hourly}, byTime(since(longAgo, hourly+mem), until(longAgo, daily)), again + `: column "mem": integer in m`, nil},
-		{"a layout removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, since(newYear, hourly), again + ": before " + newYear + `: bucket: 1d "2006-01-02" → none` + lost, nil},
+		{"a layout removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, since(newYear, hourly), again + ": before " + newYear + `: bucket: 1d "2006-01-02" → none` + lost("E18"), nil},
 		{"a layout and its edge removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, hourly,
-			again + ": since: " + newYear + " → none, before " + newYear + `: bucket: 1d "2006-01-02" → none` + lost, nil},
+			again + ": since: " + newYear + " → none, before " + newYear + `: bucket: 1d "2006-01-02" → none` + lost("E18"), nil},
 		{"the edge removed", []string{since(newYear, hourly)}, hourly, again + ": since: " + newYear + " → none (this build looks in this table for the events before 2927-01-01 (" + the(hourly) + "), which the recorded layouts leave to another one: " +
-			"restore since and before as they were recorded, until the last of them has expired and was collected, on 2927-02-07)\n  refused; to allow it: unexpired_layout:t/m", nil},
-		{"the edge of a new layout added", []string{hourly}, since(newYear, hourly), again + ": since: none → " + newYear + strings.Replace(lost, `bucket: 1d "2006-01-02"`, the(hourly), 1), nil},
+			"restore since and before as they were recorded, until the last of them has expired and was collected, on 2927-02-07) [E19]\n  refused; to allow it: unexpired_layout:t/m", nil},
+		{"the edge of a new layout added", []string{hourly}, since(newYear, hourly), again + ": since: none → " + newYear + strings.Replace(lost("E19"), `bucket: 1d "2006-01-02"`, the(hourly), 1), nil},
 		{"a layout added below", []string{hourly}, byTime(since(newYear, hourly), until(newYear, daily)),
-			again + ": since: none → " + newYear + ", before " + newYear + `: none → bucket: 1d "2006-01-02"` + strings.Replace(lost, `bucket: 1d "2006-01-02"`, the(hourly), 1), nil},
+			again + ": since: none → " + newYear + ", before " + newYear + `: none → bucket: 1d "2006-01-02"` + strings.Replace(lost("E19"), `bucket: 1d "2006-01-02"`, the(hourly), 1), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)
 			set(t, b, tt.builds...)
 			plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)}, setup.Options{DryRun: true})
 			must(t, err)
-			got := rulesInPlan.ReplaceAllString(strings.TrimSpace(plan.String()), "")
+			got := strings.TrimSpace(plan.String())
 			got, _, _ = strings.Cut(got, "\n+ family ")
 			got, _, _ = strings.Cut(got, "\n? family ")
 			if got != tt.plan {

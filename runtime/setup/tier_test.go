@@ -2,7 +2,6 @@ package setup_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,14 +50,10 @@ func TestSetupTier(t *testing.T) {
 // Schemas that share a table agree about its tier, or leave it to one of them.
 func TestSetupSharedTier(t *testing.T) {
 	b := start(t)
-	with, without, other := small, small, small
-	with.Tier, other.Tier = codec.Tier(60*day), codec.SSDOnly
+	with, without := small, small
+	with.Tier = codec.Tier(60 * day)
 	walk(t, on{b.Admin, nil}, setup.Options{}, nil,
 		stage{tables: []store.Table{without, with}, plan: planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d")...)})
-	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{with, other})
-	if _, is := errors.AsType[*setup.TableError](err); !is {
-		t.Errorf("error %v", err)
-	}
 }
 
 // An instance that cannot have tiers is named as the likely reason of an error, and nothing that is
