@@ -74,40 +74,26 @@ func (f *failures) Errorf(format string, args ...any) { fmt.Fprintf(&f.text, for
 func TestSame(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
+		same func(t testing.TB, what string, got iter.Seq2[reading, error], want ...reading)
 		got  iter.Seq2[reading, error]
 		want []reading
 		text string
 	}{
-		"the same":  {yielding(nil, of(1), noted(2, "x")), []reading{of(1), noted(2, "x")}, ""},
-		"nothing":   {yielding(nil), nil, ""},
-		"an error":  {yielding(broken, of(1)), []reading{of(1)}, "Read: broken\n"},
-		"differing": {yielding(nil, of(1), noted(2, "x")), []reading{of(1), of(3)}, "Read: got 2 events, want 2; event 1 differs:\n\tValue: got 2, want 3\n\tNote: got \"x\", want nil\n"},
-		"too few":   {yielding(nil, of(1)), []reading{of(1), noted(2, "x")}, "Read: got 1 events, want 2; the next is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 2, Note: \"x\", Raw: nil}\n"},
-		"too many":  {yielding(nil, of(1)), nil, "Read: got 1 events, want 0; one more is\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
-		"order":     {yielding(nil, of(2), of(1)), []reading{of(1), of(2)}, "Read: got 2 events, want 2; event 0 differs:\n\tValue: got 2, want 1\n"},
+		"the same":               {storetest.Same[reading], yielding(nil, of(1), noted(2, "x")), []reading{of(1), noted(2, "x")}, ""},
+		"nothing":                {storetest.Same[reading], yielding(nil), nil, ""},
+		"an error":               {storetest.Same[reading], yielding(broken, of(1)), []reading{of(1)}, "Read: broken\n"},
+		"differing":              {storetest.Same[reading], yielding(nil, of(1), noted(2, "x")), []reading{of(1), of(3)}, "Read: got 2 events, want 2; event 1 differs:\n\tValue: got 2, want 3\n\tNote: got \"x\", want nil\n"},
+		"too few":                {storetest.Same[reading], yielding(nil, of(1)), []reading{of(1), noted(2, "x")}, "Read: got 1 events, want 2; the next is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 2, Note: \"x\", Raw: nil}\n"},
+		"too many":               {storetest.Same[reading], yielding(nil, of(1)), nil, "Read: got 1 events, want 0; one more is\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
+		"order":                  {storetest.Same[reading], yielding(nil, of(2), of(1)), []reading{of(1), of(2)}, "Read: got 2 events, want 2; event 0 differs:\n\tValue: got 2, want 1\n"},
+		"another order":          {storetest.SameInAnyOrder[reading], yielding(nil, of(2), of(1), of(1)), []reading{of(1), of(1), of(2)}, ""},
+		"too few, in any order":  {storetest.SameInAnyOrder[reading], yielding(nil, of(1)), []reading{of(1), of(1)}, "Read: an event is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\nremaining events: none\n"},
+		"too many, in any order": {storetest.SameInAnyOrder[reading], yielding(nil, of(1), of(2)), []reading{of(2)}, "Read: got 1 events more than the 1 wanted:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
+		"an error, in any order": {storetest.SameInAnyOrder[reading], yielding(broken), nil, "Read: broken\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &failures{TB: t}
-			storetest.Same(f, "Read", c.got, c.want...)
-			assert.Same(t, c.text, f.text.String())
-		})
-	}
-}
-
-func TestSameInAnyOrder(t *testing.T) {
-	for name, c := range map[string]struct {
-		got  iter.Seq2[reading, error]
-		want []reading
-		text string
-	}{
-		"another order": {yielding(nil, of(2), of(1), of(1)), []reading{of(1), of(1), of(2)}, ""},
-		"too few":       {yielding(nil, of(1)), []reading{of(1), of(1)}, "Read: an event is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\nremaining events: none\n"},
-		"too many":      {yielding(nil, of(1), of(2)), []reading{of(2)}, "Read: got 1 events more than the 1 wanted:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
-		"an error":      {yielding(errors.New("broken")), nil, "Read: broken\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := &failures{TB: t}
-			storetest.SameInAnyOrder(f, "Read", c.got, c.want...)
+			c.same(f, "Read", c.got, c.want...)
 			assert.Same(t, c.text, f.text.String())
 		})
 	}

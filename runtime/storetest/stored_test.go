@@ -12,16 +12,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// recorder is a test that records whether it failed.
-type recorder struct {
-	testing.TB
-	failed string
-}
-
-func (r *recorder) Helper() {}
-
-func (r *recorder) Errorf(format string, args ...any) { r.failed = fmt.Sprintf(format, args...) }
-
 // Class: a form of lines that says less than the cells. Lines with one cell and lines with several say the same, in any order of
 // the cells, and each change of a character is a difference.
 func TestStoredForms(t *testing.T) {
@@ -53,11 +43,7 @@ func TestStoredForms(t *testing.T) {
 		`row "c#d" n 4102444800000000 ""="ä 1"`,
 	}
 	for _, lines := range [][]string{single, several} {
-		if r := (&recorder{TB: t}); true {
-			if storetest.Stored(r, b, "t", lines...); r.failed != "" {
-				t.Fatal(r.failed)
-			}
-		}
+		storetest.Stored(t, b, "t", lines...)
 		for i, line := range lines {
 			if i < 2 {
 				continue
@@ -72,14 +58,14 @@ func TestStoredForms(t *testing.T) {
 					if changed[i] = line[:at] + with + line[at+1:]; changed[i] == line || strings.HasPrefix(line[at:], "ä") {
 						continue
 					}
-					r := &recorder{TB: t}
-					if storetest.Stored(r, b, "t", changed...); r.failed == "" {
+					f := &failures{TB: t}
+					if storetest.Stored(f, b, "t", changed...); f.text.Len() == 0 {
 						t.Errorf("%s is the same as %s", changed[i], line)
 					}
 				}
 			}
-			r := &recorder{TB: t}
-			if storetest.Stored(r, b, "t", append(append([]string{}, lines[:i]...), lines[i+1:]...)...); r.failed == "" {
+			f := &failures{TB: t}
+			if storetest.Stored(f, b, "t", append(append([]string{}, lines[:i]...), lines[i+1:]...)...); f.text.Len() == 0 {
 				t.Errorf("%s may be left out", line)
 			}
 		}
