@@ -80,24 +80,6 @@ func carryOut(t *testing.T, changes *Changes) {
 	must(t, changes.Commit(t.Context()))
 }
 
-func TestCommit(t *testing.T) {
-	dir := tree(t, map[string]string{"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/btest/stale.go": ours("s"), "a/mine.go": "package a", "a/notes.txt": ours("")})
-	changes, err := Compare(dir, []File{
-		{Path: "a/keep.go", Content: []byte(ours("k"))},
-		{Path: "a/update.go", Content: []byte(ours("new"))},
-		{Path: "d/create.go", Content: []byte(ours("c"))},
-	}, owner{})
-	must(t, err)
-	created, updated, removed := changes.Changed()
-	compare(t, []int{1, 1, 1}, []int{created, updated, removed})
-	carryOut(t, changes)
-	compare(t, map[string]string{
-		"a/keep.go": ours("k"), "a/update.go": ours("new"), "d/create.go": ours("c"), "a/mine.go": "package a", "a/notes.txt": ours(""),
-	}, contents(t, dir))
-	_, err = os.Stat(filepath.Join(dir, "b"))
-	assert.Is(t, fs.ErrNotExist, err, "an empty folder is left")
-}
-
 // TestCommitAllOrNothing makes the last step fail after the others: between Compare and
 // Commit, a folder replaces a file.
 func TestCommitAllOrNothing(t *testing.T) {
