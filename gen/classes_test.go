@@ -6,13 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/output"
 )
 
 // TestOrderOfClasses generates code from TTL classes in two orders: page tokens have their numbers.
 func TestOrderOfClasses(t *testing.T) {
-	code := func(classes string) map[string]string {
-		r, err := gen.Generate([]gen.Input{{Name: "usage.yaml", Text: []byte(`btgen: v1
+	code := func(classes string) []output.File {
+		return generate(t, []gen.Input{{Name: "usage.yaml", Text: []byte(`btgen: v1
 package: usage
 name: Usage
 series:
@@ -25,15 +25,7 @@ tables:
     key: {segments: [customer, bucket]}
     bucket: 1h
     ttl: {classes: ` + classes + `}
-`)}}, emit.Target{ImportPath: "example.com/app"})
-		if err != nil || r.Diagnostics.HasErrors() {
-			t.Fatal(err, r.Diagnostics)
-		}
-		out := map[string]string{}
-		for _, f := range r.Files {
-			out[f.Path] = string(f.Content)
-		}
-		return out
+`)}}).Files
 	}
 	if diff := cmp.Diff(code("{trial: 30d, paid: 730d}"), code("{paid: 730d, trial: 30d}")); diff != "" {
 		t.Errorf("(-trial first +paid first)\n%s", diff)

@@ -6,18 +6,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"math/rand/v2"
+	"go/types"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
-	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/corpus"
-	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // many returns n schemas of six fields with alternating patterns.
@@ -59,34 +55,6 @@ func generate(tb testing.TB, inputs []gen.Input) gen.Result {
 	must(tb, err)
 	must(tb, r.Diagnostics.Err())
 	return r
-}
-
-// TestSameSchemasSameBytes generates with the files in random order, and in folders
-// with other names.
-func TestSameSchemasSameBytes(t *testing.T) {
-	inputs := append(testlong.Sample(corpus.Inputs(t, "../schemas/*.yaml"), 3), many(testlong.Pick(5, 20))...)
-	want := generate(t, inputs).Files
-	for range testlong.Pick(1, 5) {
-		rand.Shuffle(len(inputs), func(i, j int) { inputs[i], inputs[j] = inputs[j], inputs[i] })
-		compare(t, want, generate(t, inputs).Files)
-	}
-	for i := range inputs {
-		inputs[i].Name = "/somewhere/else/" + inputs[i].Name
-	}
-	compare(t, want, generate(t, inputs).Files)
-}
-
-// compare fails the test if two lists of files differ.
-func compare(t *testing.T, want, got []output.File) {
-	t.Helper()
-	if len(want) != len(got) {
-		t.Fatalf("%d files, then %d", len(want), len(got))
-	}
-	for i := range want {
-		if want[i].Path != got[i].Path || !bytes.Equal(want[i].Content, got[i].Content) {
-			t.Fatalf("%s: %s", got[i].Path, cmp.Diff(string(want[i].Content), string(got[i].Content)))
-		}
-	}
 }
 
 // TestOneMoreFieldAddsLines checks that adding an optional field at the end adds at
@@ -209,20 +177,5 @@ func exported(decl ast.Decl) map[string]*ast.CommentGroup {
 
 // ofPrivateType reports whether a function is a method of an unexported type.
 func ofPrivateType(d *ast.FuncDecl) bool {
-	if d.Recv == nil {
-		return false
-	}
-	t := d.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.Ident:
-			return !x.IsExported()
-		default:
-			return false
-		}
-	}
+	return d.Recv != nil && !ast.IsExported(strings.TrimLeft(types.ExprString(d.Recv.List[0].Type), "*"))
 }
