@@ -37,46 +37,10 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareForms checks that keys of the same segments in other forms differ.
-func TestCompareForms(t *testing.T) {
-	text := `btgen: v1
-package: p
-name: P
-series: {id: int64}
-time: {precision: 1s}
-fields: {value: int64}
-tables:
-  p:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [id, time]}
-    family: m
-    ttl: {max_age: 30d}
-`
-	padded := strings.Replace(text, "[id,", "[{name: id, pad: 4},", 1)
-	a := explanationOf(t, explain.Options{}, gen.Input{Name: "a.yaml", Text: []byte(text)})
-	b := explanationOf(t, explain.Options{}, gen.Input{Name: "b.yaml", Text: []byte(padded)})
-	c := explain.Compare(a, b)
-	if cells := row(c.Sections[0].Parts[0].Table, "key").Cells; !strings.Contains(cells[2], "pad: 4") {
-		t.Error(cells)
-	}
-}
-
 // TestLongColumn checks that patterns whose keys would be too long with a column name in them
 // are explained as findings.
 func TestLongColumn(t *testing.T) {
-	doc := documentOf(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1
-package: p
-name: P
-series: {id: string}
-time: {precision: 1s}
-fields: {value: {type: int64, column: ` + strings.Repeat("c", 4090) + `}}
-tables:
-  p:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [id, time]}
-    family: m
-    ttl: {max_age: 30d}
-`)})
+	doc := documentOf(t, eventOf("{host: string}", "{value: {type: int64, column: "+strings.Repeat("c", 4090)+"}}", rowTable, ""))
 	if cells := row(table(doc, choices), "bucket_new_columns").Cells; cells[1] != "no: L01" {
 		t.Error(cells)
 	}

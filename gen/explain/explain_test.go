@@ -398,20 +398,7 @@ func TestHeatSentences(t *testing.T) {
 		"series: 100000, rate: 10/s, skew: 1.5, arrival: bursts": {"A stronger stripe: one place takes 39"},
 		"series: 100000, rate: 10/s, arrival: daily":             {"An even color: all parts of the key space share the load."},
 	} {
-		page := string(simulated(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1
-package: p
-name: P
-series: {id: string}
-time: {precision: 1ms}
-fields: {value: int64}
-tables:
-  p:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [id, time]}
-    family: m
-    ttl: {max_age: 30d}
-expect: {` + expect + `}
-`)}).HTML())
+		page := string(simulated(t, eventOf("{host: string}", "{value: int64}", rowTable, "expect: {"+expect+"}")).HTML())
 		for _, text := range want {
 			assert.Contains(t, text, page, expect)
 		}

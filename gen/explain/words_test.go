@@ -15,10 +15,9 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// textOf explains a schema with the given fields, table and other parts, as text.
-func textOf(t *testing.T, series, fields, table, more string) string {
-	t.Helper()
-	return documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
+// eventOf returns a schema with the given series values, fields, table and other parts.
+func eventOf(series, fields, table, more string) gen.Input {
+	return gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
 package: app
 name: Event
 series: %s
@@ -27,11 +26,20 @@ fields: %s
 tables:
   events: %s
 %s
-`, series, fields, table, more)}).Text(document.TextOptions{})
+`, series, fields, table, more)}
 }
 
-// hostTable is a table with hourly buckets.
-const hostTable = `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
+// textOf explains such a schema as text.
+func textOf(t *testing.T, series, fields, table, more string) string {
+	t.Helper()
+	return documentOf(t, eventOf(series, fields, table, more)).Text(document.TextOptions{})
+}
+
+// Tables with hourly buckets, and with a row per event.
+const (
+	hostTable = `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
+	rowTable  = `{pattern: single_unserialized, key: {delimiter: "#", segments: [host, time]}, family: m, ttl: {max_age: 30d}}`
+)
 
 // has checks that text contains all parts.
 func has(t *testing.T, text string, parts ...string) {
@@ -80,16 +88,7 @@ func TestLongKeys(t *testing.T) {
 // Drawings show the number of their events, even if events are rarer than buckets.
 func TestPicturedEvents(t *testing.T) {
 	for rate, want := range map[string]string{"1/s": "6 events in one bucket, 2 later", "1/1d": "1 event in one bucket, 5 later"} {
-		doc := documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
-package: app
-name: Event
-series: {host: string}
-time: {precision: 1s}
-fields: {a: int64}
-tables:
-  events: %s
-expect: {rate: %s}
-`, hostTable, rate)})
+		doc := documentOf(t, eventOf("{host: string}", "{a: int64}", hostTable, "expect: {rate: "+rate+"}"))
 		page := string(doc.HTML())
 		has(t, page, want)
 		text := doc.Text(document.TextOptions{})
