@@ -7,22 +7,15 @@ import (
 )
 
 func TestParseConfig(t *testing.T) {
-	got, list := ParseConfig("btgen.yaml", []byte("btgen: v1\nschemas: [schemas, more/balloon.yaml]\nout: internal/gen\nprices: {node_hour: 0.65}\n"))
+	got, list := ParseConfig("btgen.yaml", []byte("btgen: v1\nschemas: [schemas, more/balloon.yaml]\nout: internal/gen\nprices: {node_hour: 0.65}\n"+
+		"terraform: true\nlogical_views: true\nbigquery: {dataset: example.com:my-project.d, instance: projects/my-project/instances/i, app_profile: p}\n"))
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	want := &Config{Schemas: []string{"schemas", "more/balloon.yaml"}, Out: "internal/gen", Prices: []Price{{Name: val("node_hour"), Amount: val(0.65)}}}
-	if diff := cmp.Diff(want, got, noPositions); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	want := &Config{
+		Schemas: []string{"schemas", "more/balloon.yaml"}, Out: "internal/gen", Prices: []Price{{Name: val("node_hour"), Amount: val(0.65)}},
+		Terraform: val(true), LogicalViews: val(true), BigQuery: &BigQuery{Dataset: "example.com:my-project.d", Instance: "projects/my-project/instances/i", AppProfile: "p"},
 	}
-}
-
-func TestParseConfigNeighbors(t *testing.T) {
-	got, list := ParseConfig("btgen.yaml", []byte("btgen: v1\nterraform: true\nlogical_views: true\nbigquery: {dataset: example.com:my-project.d, instance: projects/my-project/instances/i, app_profile: p}\n"))
-	if len(list) > 0 {
-		t.Fatal(list)
-	}
-	want := &Config{Terraform: val(true), LogicalViews: val(true), BigQuery: &BigQuery{Dataset: "example.com:my-project.d", Instance: "projects/my-project/instances/i", AppProfile: "p"}}
 	if diff := cmp.Diff(want, got, noPositions); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

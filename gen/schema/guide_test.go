@@ -7,7 +7,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// TestLanguageText checks that language.txt describes all keys, and nothing else.
+// TestLanguageText checks that language.txt describes all keys, and nothing else, and that no block has a key twice.
 func TestLanguageText(t *testing.T) {
 	described := map[string]bool{} // blocks and their keys
 	var visit func(s shape)
@@ -19,7 +19,9 @@ func TestLanguageText(t *testing.T) {
 			}
 			seen[s.what] = true
 		}
-		described[s.what] = true
+		if described[s.what] = true; s.what == "" {
+			t.Errorf("%+v does not say what it is", s)
+		}
 		for _, word := range s.json.Enum {
 			described[s.what+": "+word] = true
 			if _, misplaced := guideOf(s.what).elsewhere[word]; misplaced {
@@ -35,11 +37,13 @@ func TestLanguageText(t *testing.T) {
 		if s.keys == nil {
 			return
 		}
+		twice := map[string]bool{}
 		for _, k := range s.keys() {
 			described["any: "+k.name], described[s.what+": "+k.name] = true, true
-			if k.doc == "" {
-				t.Errorf("%s: key %s is not described", s.what, k.name)
+			if k.doc == "" || twice[k.name] {
+				t.Errorf("%s: key %s is not described, or twice", s.what, k.name)
 			}
+			twice[k.name] = true
 			if _, misplaced := guideOf(s.what).elsewhere[k.name]; misplaced {
 				t.Errorf("%s has the key %s, which belongs elsewhere", s.what, k.name)
 			}

@@ -132,28 +132,19 @@ func TestDelimiters(t *testing.T) {
 }
 
 func TestQueriesAndExpect(t *testing.T) {
-	s := parse(t, "queries:\n  ByLocation: {by: [location], scan: allowed, doc: all of a region}\n  Export: {by: [], scan: at night}\n  ExportToo: {scan: at night, allow: {K18: because}}\nexpect: {series: 5_800, rate: 90/1m30s}\n")
+	s := parse(t, "queries:\n  ByLocation: {by: [location], scan: allowed, doc: all of a region}\n  Export: {by: [], scan: at night}\n  ExportToo: {scan: at night, allow: {K18: because}}\n"+
+		"expect:\n  series: 5_800\n  rate: 90/1m30s\n  value_bytes: {location: 8, pressure: 5}\n  reads: {Latest: 10/s, ByLocation: {rate: 60/m, range: 1h}}\n  skew: 0.9\n  arrival: daily\n")
 	queries := []Query{
 		{Name: val("ByLocation"), By: []Value[string]{val("location")}, Scan: val("allowed"), Doc: "all of a region"},
 		{Name: val("Export"), Scan: val("at night")}, {Name: val("ExportToo"), Scan: val("at night"), Allow: []Allow{{Rule: val("K18"), Reason: val("because")}}},
 	}
-	if diff := cmp.Diff(queries, s.Queries, noPositions); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(Expect{Series: val(int64(5800)), Rate: val(1.0)}, s.Expect, noPositions); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-// TestExpect parses loads with sizes of single values, reads, skew and arrival.
-func TestExpect(t *testing.T) {
-	s := parse(t, "queries:\n  ByLocation: {by: [location]}\nexpect:\n  value_bytes: {location: 8, pressure: 5}\n  reads: {Latest: 10/s, ByLocation: {rate: 60/m, range: 1h}}\n  skew: 0.9\n  arrival: daily\n")
-	want := Expect{
+	expect := Expect{
+		Series: val(int64(5800)), Rate: val(1.0),
 		Widths: []Width{{val("location"), val(int64(8))}, {val("pressure"), val(int64(5))}},
 		Reads:  []ExpectedRead{{Method: val("Latest"), Rate: val(10.0)}, {val("ByLocation"), val(1.0), val(time.Hour)}},
 		Skew:   val(0.9), Arrival: val(Daily),
 	}
-	if diff := cmp.Diff(want, s.Expect, noPositions); diff != "" {
+	if diff := cmp.Diff([]any{queries, expect}, []any{s.Queries, s.Expect}, noPositions); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -221,58 +212,6 @@ func TestPartial(t *testing.T) {
 	}
 	if len(s.Fields) != 2 || s.Fields[0].Type.V != Invalid || s.Fields[1].Type.V != Int64 || len(s.Tables) != 1 {
 		t.Errorf("got %+v", s)
-	}
-}
-
-// TestLanguage visits the tables that describe the language, like the generator of the
-// JSON Schema.
-func TestLanguage(t *testing.T) {
-	paths := map[string]bool{}
-	var walk func(path string, s shape, depth int)
-	walk = func(path string, s shape, depth int) {
-		if s.what == "" {
-			t.Errorf("%s: the shape does not say what it is", path)
-		}
-		if depth > 14 {
-			return
-		}
-		switch s.kind {
-		case shapeList, shapeOpen:
-			walk(path+"[]", s.item(), depth+1)
-		case shapeLazy:
-			walk(path, s.item(), depth+1)
-		case shapeEither:
-			for _, e := range s.either {
-				walk(path, e, depth+1)
-			}
-		case shapeClosed:
-			seen := map[string]bool{}
-			for _, k := range s.keys() {
-				if k.doc == "" || seen[k.name] {
-					t.Errorf("%s.%s: no doc, or twice", path, k.name)
-				}
-				seen[k.name] = true
-				paths[path+"."+k.name] = true
-				walk(path+"."+k.name, k.shape, depth+1)
-			}
-		}
-	}
-	walk("", rootBlock.shape(), 0)
-	for _, path := range []string{".btgen", ".series[].of", ".tables[].key.segments[].hash", ".tables[].ttl.any_of[].max_age", ".tables[].families[].ttl.classes", ".expect.rate"} {
-		if !paths[path] {
-			t.Errorf("%s cannot be reached", path)
-		}
-	}
-}
-
-func TestExamples(t *testing.T) {
-	got := parse(t, "series:\n  location: {type: string, example: us-west2}\n  balloon_id: {type: int64, example: 3698}\n").Series
-	want := []Field{
-		{Name: val("location"), Type: val(String), Example: val[any]("us-west2")},
-		{Name: val("balloon_id"), Type: val(Int64), Example: val[any](int64(3698))},
-	}
-	if diff := cmp.Diff(want, got, noPositions); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
