@@ -90,18 +90,20 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// cellsTable returns a table of cells with the given ID, segments and age.
+func cellsTable(id, segments, age string) string {
+	return strings.NewReplacer("  t:", "  "+id+":", "30d", age).Replace(queryTable("bucket_new_cells", segments))
+}
+
 // Among tables that answer a query equally well, the one that keeps events longest
 // answers it. If a better one keeps them for less time, the query's comment says so.
 func TestLongestTable(t *testing.T) {
-	table := func(id, segments, age string) string {
-		return strings.Replace(strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1), "30d", age, 1)
-	}
 	const byLine = "region, line, bucket, host"
 	for _, test := range []struct{ by, tables, want, note string }{
-		{"region, line", table("short", byLine, "1d") + table("long", byLine, "365d"), "long", ""},
-		{"region, line", table("long", byLine, "365d") + table("short", byLine, "1d"), "long", ""},
-		{"region, line", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "short", "Events may expire earlier in table short than in table long, which Read reads."},
-		{"", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "long", "The server scans rows of all times and drops those outside the range."},
+		{"region, line", cellsTable("short", byLine, "1d") + cellsTable("long", byLine, "365d"), "long", ""},
+		{"region, line", cellsTable("long", byLine, "365d") + cellsTable("short", byLine, "1d"), "long", ""},
+		{"region, line", cellsTable("short", byLine, "1d") + cellsTable("long", "host, bucket, region, line", "365d"), "short", "Events may expire earlier in table short than in table long, which Read reads."},
+		{"", cellsTable("short", byLine, "1d") + cellsTable("long", "host, bucket, region, line", "365d"), "long", "The server scans rows of all times and drops those outside the range."},
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", test.tables)
 		compare(t, test.want, q.Table.ID)
@@ -113,14 +115,11 @@ func TestLongestTable(t *testing.T) {
 // listed: it reads one range per salt, not every row. Another table that keeps events
 // longer would have to be read as a whole.
 func TestAllSeries(t *testing.T) {
-	table := func(id, segments, age string) string {
-		return strings.Replace(strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1), "30d", age, 1)
-	}
 	const salted = "{hash: [region, line, host], buckets: 16}, bucket, region, line, host"
 	for _, tables := range []string{
-		table("whole", "region, line, host, bucket", "30d") + table("salted", salted, "30d"),
-		table("salted", salted, "30d") + table("whole", "region, line, host, bucket", "30d"),
-		table("whole", "region, line, host, bucket", "365d") + table("salted", salted, "30d"),
+		cellsTable("whole", "region, line, host, bucket", "30d") + cellsTable("salted", salted, "30d"),
+		cellsTable("salted", salted, "30d") + cellsTable("whole", "region, line, host, bucket", "30d"),
+		cellsTable("whole", "region, line, host, bucket", "365d") + cellsTable("salted", salted, "30d"),
 	} {
 		_, q := answer(t, "{by: []}", tables)
 		compare(t, "salted", q.Table.ID)
@@ -128,24 +127,21 @@ func TestAllSeries(t *testing.T) {
 		compare(t, false, q.Scans())
 	}
 	// Of two tables that must be read as a whole, the one that keeps events longer.
-	_, q := answer(t, "{by: []}", table("short", "region, line, host, bucket", "1d")+table("long", "host, line, region, bucket", "365d"))
+	_, q := answer(t, "{by: []}", cellsTable("short", "region, line, host, bucket", "1d")+cellsTable("long", "host, line, region, bucket", "365d"))
 	compare(t, "long", q.Table.ID)
 	compare(t, true, q.Scans())
 }
 
 // A query that names its table uses it, whatever another one would cost.
 func TestNamedTable(t *testing.T) {
-	table := func(id, segments string) string {
-		return strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1)
-	}
-	tables := table("lines", "region, line, bucket, host") + table("hosts", "region, line, host, bucket")
+	tables := cellsTable("lines", "region, line, bucket, host", "30d") + cellsTable("hosts", "region, line, host, bucket", "30d")
 	for named, want := range map[string]string{"": "lines", ", table: lines": "lines", ", table: hosts": "hosts"} {
 		_, q := answer(t, "{by: [region, line]"+named+"}", tables)
 		compare(t, want, q.Table.ID)
 		compare(t, named != "", q.Named.IsValid())
 	}
 	const fields = "region, line, host, metric, bucket"
-	_, found := ask(t, "{by: [region], table: columns}", strings.Replace(queryTable("bucket_new_columns", fields), "  t:", "  columns:", 1)+table("cells", "region, bucket, line, host"))
+	_, found := ask(t, "{by: [region], table: columns}", strings.Replace(queryTable("bucket_new_columns", fields), "  t:", "  columns:", 1)+cellsTable("cells", "region, bucket, line, host", "30d"))
 	if len(found) != 1 || !strings.Contains(found[0].Message, `table "columns" cannot answer Q: the fields of an event are rows`) ||
 		!strings.Contains(found[0].Hint, "`table: cells`") {
 		t.Error(found)
