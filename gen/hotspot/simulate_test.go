@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -90,18 +91,8 @@ func TestRanks(t *testing.T) {
 			regions[valueOf(l, l.Tables[0], 0, w[i].number, uint64(l.Load().Series))]++
 		}
 	}
-	if math.Abs(total-1) > 1e-6 || len(regions) != 4 || slices.Max(slices.Collect(values(regions))) > 40 {
+	if math.Abs(total-1) > 1e-6 || len(regions) != 4 || slices.Max(slices.Collect(maps.Values(regions))) > 40 {
 		t.Errorf("weights of %v, regions of the busiest: %v", total, regions)
-	}
-}
-
-func values(m map[any]int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for _, n := range m {
-			if !yield(n) {
-				return
-			}
-		}
 	}
 }
 
