@@ -15,9 +15,3 @@ func TestSplit(t *testing.T) {
 		assert.Same(t, want, fmt.Sprint(Split(name)), name)
 	}
 }
-
-func TestSnake(t *testing.T) {
-	for name, want := range map[string]string{"HourlyNormal": "hourly_normal", "a__b_": "a_b", "HTTPUrl": "httpurl", "___": ""} {
-		assert.Same(t, want, Snake(name), name)
-	}
-}
