@@ -112,8 +112,7 @@ func hostileProject(t *testing.T, file, text string) {
 		"generated/app/event_extra.go":     "package app // " + termtest.Hostile + "\n",
 		filepath.Join("against", "a.yaml"): strings.Replace(text, "max_age: 30d", "max_age: 90d", 1),
 	} {
-		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		must(t, os.WriteFile(name, []byte(text), 0o666))
+		writeFile(t, name, text)
 	}
 }
 

@@ -34,18 +34,13 @@ func TestRunOnce(t *testing.T) {
 		cli.RunOnce(newRoot(), args, &out, &out)
 		return out.String()
 	}
-	write := func(name, text string) {
-		t.Helper()
-		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		must(t, os.WriteFile(name, []byte(text), 0o666))
-	}
 	if out, err := exec.Command("git", "init", "-q").CombinedOutput(); err != nil {
 		t.Skipf("git: %s", out)
 	}
-	write("go.mod", "module example.com/app\n\ngo 1.26\n")
-	write("schemas/event.yaml", strings.Replace(watchedSchema, "    draft: true\n", "", 1))
-	write("schemas/README", "")
-	write("other/btgen.lock", "")
+	writeFile(t, "go.mod", "module example.com/app\n\ngo 1.26\n")
+	writeFile(t, "schemas/event.yaml", strings.Replace(watchedSchema, "    draft: true\n", "", 1))
+	writeFile(t, "schemas/README", "")
+	writeFile(t, "other/btgen.lock", "")
 	do("generate")
 	if created := do("generate"); !strings.Contains(created, "up to date") {
 		t.Fatalf("a second run printed %s", created)

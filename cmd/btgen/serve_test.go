@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -63,58 +60,41 @@ func TestServe(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // the command changes both
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	t.Chdir(t.TempDir())
-	write := func(name, text string) {
-		t.Helper()
-		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		must(t, os.WriteFile(name, []byte(text), 0o666))
-	}
 	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
-	var out, failures lines
-	command := func(ctx context.Context, args ...string) error {
-		root := newRoot()
-		root.SetArgs(args)
-		root.SetOut(&out)
-		root.SetErr(&failures)
-		root.SilenceErrors, root.SilenceUsage = true, true
-		return root.ExecuteContext(ctx)
-	}
-	write("go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- command(ctx, "explain", "--serve", "--addr", "127.0.0.1:0") }()
-	out.waitFor(t, "/\n", 1)
-	page := &served{t, strings.TrimSpace(out.String()), ""}
-	page.waitFor("schemas does not exist")
-	write("schemas/event.yaml", schema)
-	page.waitFor("Nothing to compare with")
-	page.waitFor("real keys") // counted
-	before := files(t)
-	write("schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))
-	if got := page.waitFor("int46"); !strings.Contains(got, "Row key") || !strings.Contains(got, "the last version without errors") {
-		t.Error("the picture is gone")
-	}
-	write("schemas/event.yaml", schema)
-	page.waitFor("Nothing to compare with")
-	defer func() {
-		cancel()
-		assert.Is(t, nil, <-ended)
+	writeFile(t, "go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	page := &served{T: t}
+	t.Cleanup(func() {
 		if _, err := http.Get(page.url); err == nil {
 			t.Error("the server has not ended")
 		}
-	}()
+	})
+	out, failures := begun(t, "explain", "--serve", "--addr", "127.0.0.1:0")
+	out.waitFor(t, "/\n", 1)
+	page.url = strings.TrimSpace(out.String())
+	page.waitFor("schemas does not exist")
+	writeFile(t, "schemas/event.yaml", schema)
+	page.waitFor("Nothing to compare with")
+	page.waitFor("real keys") // counted
+	before := files(t)
+	writeFile(t, "schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))
+	if got := page.waitFor("int46"); !strings.Contains(got, "Row key") || !strings.Contains(got, "the last version without errors") {
+		t.Error("the picture is gone")
+	}
+	writeFile(t, "schemas/event.yaml", schema)
+	page.waitFor("Nothing to compare with")
 	if now := files(t); !slices.Equal(before, now) {
 		t.Errorf("files %v, before %v", now, before)
 	}
 	if !testlong.Enabled() {
 		return // each version is simulated
 	}
-	must(t, command(t.Context(), "generate"))
+	assert.Same(t, 0, run([]string{"generate"}, out, failures))
 	page.waitFor("No changes since btgen.lock") // which has appeared
-	write("schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
+	writeFile(t, "schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
 	page.waitFor("1 change since btgen.lock")
-	write("btgen.yaml", "btgen: v1\nprices: {node_hour: 1, ssd_gib_month: 0.5}\n")
+	writeFile(t, "btgen.yaml", "btgen: v1\nprices: {node_hour: 1, ssd_gib_month: 0.5}\n")
 	page.waitFor("<th class=\"number\">a month")
-	write("btgen.yaml", "btgen: v1\nprices: []\n")
+	writeFile(t, "btgen.yaml", "btgen: v1\nprices: []\n")
 	page.waitFor("btgen.yaml:2:9")
 }
 
@@ -124,10 +104,6 @@ func TestServeAgainst(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	t.Chdir(t.TempDir())
 	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
-	write := func(name, text string) {
-		t.Helper()
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
-	}
 	git := func(args ...string) {
 		t.Helper()
 		args = append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "init.defaultBranch=main"}, args...)
@@ -135,32 +111,21 @@ func TestServeAgainst(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	write("go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
-	write("schemas/event.yaml", schema)
-	write("before/event.yaml", strings.Replace(schema, "int64", "string", 1))
+	writeFile(t, "go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	writeFile(t, "schemas/event.yaml", schema)
+	writeFile(t, "before/event.yaml", strings.Replace(schema, "int64", "string", 1))
 	for against, c := range map[string]struct {
 		first  string
 		change func()
 	}{
-		"before":   {"1 change since before", func() { write("before/event.yaml", schema) }},
+		"before":   {"1 change since before", func() { writeFile(t, "before/event.yaml", schema) }},
 		"git:HEAD": {"No comparison with git:HEAD", func() { git("init", "-q"); git("add", "schemas"); git("commit", "-qm", "schemas") }},
 	} {
 		if against == "before" && !testlong.Enabled() {
 			continue // each version is simulated
 		}
 		t.Run(strings.ReplaceAll(against, ":", "_"), func(t *testing.T) {
-			var out, failures lines
-			root := newRoot()
-			root.SetArgs([]string{"explain", "--serve", "--addr", "127.0.0.1:0", "--against", against})
-			root.SetOut(&out)
-			root.SetErr(&failures)
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- root.ExecuteContext(ctx) }()
-			defer func() {
-				cancel()
-				assert.Is(t, nil, <-ended)
-			}()
+			out, _ := begun(t, "explain", "--serve", "--addr", "127.0.0.1:0", "--against", against)
 			out.waitFor(t, "/\n", 1)
 			page := &served{t, strings.TrimSpace(out.String()), ""}
 			page.waitFor(c.first)
