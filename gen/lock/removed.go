@@ -2,6 +2,7 @@ package lock
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -9,45 +10,20 @@ import (
 // only of layouts that an accepted change removed or replaced, sorted: no schema of the lock
 // uses them.
 func (l *Lock) Removed() []string {
-	used, all := map[string]bool{}, map[string]bool{}
+	used := map[string]bool{} // by place: whether it is
 	for i := range l.Tables {
 		t := &l.Tables[i]
-		current := len(t.Periods())
-		if t.Removed != "" {
-			current = 0
-		}
 		for k := range t.Layouts {
-			l := &t.Layouts[k]
-			for _, place := range t.places(l) {
-				all[place] = true
-				used[place] = used[place] || k < current
+			l, current := &t.Layouts[k], t.Removed == "" && k < len(t.Periods())
+			table := cmp.Or(l.Table, t.Name)
+			used[table] = used[table] || current
+			for _, f := range l.Families {
+				used[table+"/"+f.Name] = used[table+"/"+f.Name] || current
 			}
 			for _, r := range l.Rollups {
-				place := t.tableOf(l) + "/" + r.Family
-				all[place] = true
-				used[place] = used[place] || k < current && !r.Retired
+				used[table+"/"+r.Family] = used[table+"/"+r.Family] || current && !r.Retired
 			}
 		}
 	}
-	var out []string
-	for place := range all {
-		if !used[place] {
-			out = append(out, place)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// tableOf returns the table of a layout.
-func (t *Table) tableOf(l *Layout) string { return cmp.Or(l.Table, t.Name) }
-
-// places returns the table of a layout, and the families of its events.
-func (t *Table) places(l *Layout) []string {
-	id := t.tableOf(l)
-	out := []string{id}
-	for _, f := range l.Families {
-		out = append(out, id+"/"+f.Name)
-	}
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(used)), func(place string) bool { return used[place] })
 }
