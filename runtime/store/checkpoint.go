@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/job"
 )
 
-// CheckpointError reports a checkpoint that cannot be used.
+// CheckpointError reports a checkpoint that cannot be used: its File, a string, the Reason, a string, and the Err behind it, which may be nil.
 type CheckpointError = checkpoint.Error
 
 // checkpointRange is the progress in a range of row keys of the source.
