@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,7 +56,7 @@ func TestOffsets(t *testing.T) {
 		width := o.Bucket.End(start).Sub(start)
 		draw := func(name string) (time.Time, uint32) {
 			at := start.Add(time.Duration(rapid.Int64Range(0, int64(width)-1).Draw(t, name)))
-			return notBefore(codec.Truncate(at, o.Precision), codec.Ceil(start, o.Precision)), rapid.Uint32().Draw(t, name+" sequence")
+			return laterOf(codec.Truncate(at, o.Precision), codec.Ceil(start, o.Precision)), rapid.Uint32().Draw(t, name+" sequence")
 		}
 		a, m := draw("a")
 		b, n := draw("b")
@@ -69,11 +70,7 @@ func TestOffsets(t *testing.T) {
 		if !ok || !at.Equal(a) || sequence != m {
 			t.Fatalf("%x is %v and %d, %v; want %v and %d", x, at, sequence, ok, a, m)
 		}
-		order := a.Compare(b)
-		if order == 0 {
-			order = int(max(-1, min(1, int64(m)-int64(n))))
-		}
-		if strings.Compare(x, y) != order {
+		if strings.Compare(x, y) != cmp.Or(a.Compare(b), cmp.Compare(m, n)) {
 			t.Fatalf("%x of %v and %x of %v", x, a, y, b)
 		}
 	})
@@ -85,7 +82,7 @@ func TestOffsets(t *testing.T) {
 			return start.Add(time.Duration(rapid.Int64Range(-more, width-1+more).Draw(t, name)))
 		}
 		from, to := draw("from", int64(time.Minute)), draw("to", int64(time.Minute))
-		at := notBefore(codec.Truncate(draw("at", 0), o.Precision), codec.Ceil(start, o.Precision))
+		at := laterOf(codec.Truncate(draw("at", 0), o.Precision), codec.Ceil(start, o.Precision))
 		if from.After(o.Bucket.End(start).Add(-1)) || !to.After(start) || !from.Before(to) {
 			return // the bucket is not part of the read
 		}
@@ -150,12 +147,4 @@ func TestOffsetsEndWithTheBucket(t *testing.T) {
 			t.Errorf("%s: the step after the last is %d, %v", name, us, in.Refuse(next))
 		}
 	}
-}
-
-// notBefore returns at, or start if that is later.
-func notBefore(at, start time.Time) time.Time {
-	if at.Before(start) {
-		return start
-	}
-	return at
 }

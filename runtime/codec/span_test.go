@@ -16,6 +16,12 @@ func collect(s codec.Span, b codec.Bucket, from, to time.Time) []codec.Rows {
 	return slices.Collect(s.Buckets(b, from, to))
 }
 
+func keys(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
+
+func span(reverse bool, start, end string) codec.Rows {
+	return codec.Rows{Start: start, End: end, Reverse: reverse}
+}
+
 // The keys of each kind of span, oldest first and newest first.
 func TestSpan(t *testing.T) {
 	padded, seconds := weeks, weeks
@@ -23,10 +29,6 @@ func TestSpan(t *testing.T) {
 	seconds.Label = mustLabel("unix_s")
 	seconds.Label.Format.Reverse = true // 9999999999 − 1619395200 on 2021-04-26
 	from, to := date("2021-03-01").Add(8*week), date("2021-03-01").Add(10*week)
-	keys := func(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
-	span := func(reverse bool, start, end string) codec.Rows {
-		return codec.Rows{Start: start, End: end, Reverse: reverse}
-	}
 	for _, tt := range []struct {
 		name   string
 		s      codec.Span
@@ -262,10 +264,6 @@ func TestSpanTimesBytes(t *testing.T) {
 
 // Rows that remain after some were read, in both directions.
 func TestRowsAfter(t *testing.T) {
-	keys := func(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
-	span := func(reverse bool, start, end string) codec.Rows {
-		return codec.Rows{Start: start, End: end, Reverse: reverse}
-	}
 	for _, tt := range []struct {
 		rows codec.Rows
 		key  string

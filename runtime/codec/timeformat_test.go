@@ -280,12 +280,7 @@ func near() *rapid.Generator[time.Time] {
 
 func contains(r codec.Rows, key string) bool {
 	if r.Keys != nil {
-		for _, k := range r.Keys {
-			if k == key {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(r.Keys, key)
 	}
 	return r.Start <= key && (r.End == "" || key < r.End)
 }
