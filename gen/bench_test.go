@@ -5,6 +5,7 @@ import (
 	"go/format"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func BenchmarkGenerate(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			inputs := many(n)
-			files := rendered(generate(b, inputs).Files)
+			files := slices.DeleteFunc(generate(b, inputs).Files, func(f output.File) bool { return !strings.HasSuffix(f.Path, ".go") })
 			var generating, formatting cost
 			peak := uint64(0)
 			for b.Loop() {
@@ -35,17 +36,6 @@ func BenchmarkGenerate(b *testing.B) {
 			b.ReportMetric(float64(peak)/1e6, "peak-MB")
 		})
 	}
-}
-
-// rendered returns the Go files.
-func rendered(files []output.File) []output.File {
-	var out []output.File
-	for _, f := range files {
-		if strings.HasSuffix(f.Path, ".go") {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // formatAll formats files and discards the results.

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -91,12 +92,7 @@ func (c *typeChecker) check(files []output.File) error {
 		}
 		c.sources[name] = append(c.sources[name], file)
 	}
-	names := make([]string, 0, len(c.sources))
-	for name := range c.sources {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(c.sources)) {
 		if _, err := c.Import(name); err != nil {
 			return err
 		}
