@@ -67,16 +67,6 @@ func TestVersionsBelowCells(t *testing.T) {
 	}
 }
 
-// TestKeyCoarserThanEvents: events within the key's resolution would
-// overwrite each other.
-func TestKeyCoarserThanEvents(t *testing.T) {
-	only(t, findings(t, "precision: 1m", "precision: 1s"), "K13")
-	only(t, findings(t, "2006-01-02-1504", "2006-01-02"), "K13")
-	if found := findings(t, "precision: 1m", "precision: 1h"); len(found) != 0 {
-		t.Error(found)
-	}
-}
-
 // TestDelimiterInADate: both regions and dates contain "-".
 func TestDelimiterInADate(t *testing.T) {
 	only(t, findings(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
@@ -115,24 +105,5 @@ func TestEarlierLayoutInFamilyOfAnother(t *testing.T) {
 			}
 		}
 		assert.Same(t, want, n, entry, found)
-	}
-}
-
-// TestBucketsAgree: several findings about a bucket have the same fix.
-func TestBucketsAgree(t *testing.T) {
-	wide := func(bucket string) diag.List {
-		changed := strings.NewReplacer("precision: 1m", "precision: 1s", "bucket: 1w", bucket, "expect: {rate: 1/h}", "", "2006-01-02-1504", "2006-01-02-150405").Replace(text)
-		found := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(changed)}}).Diagnostics
-		return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Advice && d.Rule != "L03" })
-	}
-	found := wide("bucket: {every: 1y, label: \"2006\"}")
-	var rules []string
-	for _, d := range found {
-		rules = append(rules, d.Rule)
-		assert.Contains(t, "`bucket: 1d`", d.Hint, d)
-	}
-	assert.Same(t, "L03 L15 T15", strings.Join(rules, " "))
-	if found := wide("bucket: 1d"); len(found) > 0 {
-		t.Error(found)
 	}
 }
