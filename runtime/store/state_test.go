@@ -719,7 +719,7 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 // TestStateSteps runs the real steps of writers, deleters and back-fills in random orders, with lost replies, kills, and
 // requests that arrive later: of killed processes, or copies. In half of the runs, nothing is deleted.
 func TestStateSteps(t *testing.T) {
-	runs, all := testlong.Pick(15, 1000), nowCalls()
+	runs, all := testlong.Pick(10, 1000), nowCalls()
 	c := newNowCase(t, 97*time.Second)
 	for n := range runs {
 		random := rand.New(rand.NewPCG(uint64(n), 1))

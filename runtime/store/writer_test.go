@@ -125,7 +125,7 @@ func TestConcurrentRequestsAreBounded(t *testing.T) {
 	onBothPaths(t, s, WriterOptions{Parallelism: bound}, func(t *testing.T, w *writerOf[sample]) {
 		most.Store(0)
 		var events []sample
-		for i := range 20 {
+		for i := range 3 * bound {
 			events = append(events, sample{Series: fmt.Sprint(i), Time: at(i), Note: make([]byte, 2<<20)}, sample{Series: fmt.Sprint("small", i), Time: at(i)})
 		}
 		must(t, w.WriteAll(t.Context(), events))
