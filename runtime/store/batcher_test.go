@@ -351,8 +351,8 @@ func TestBatcherStats(t *testing.T) {
 	go func() { added <- b.Add(t.Context(), nth(5)) }()
 	for held := false; !held; runtime.Gosched() { // until Add blocks, with the lock
 		select {
-		case b.batcher.lock <- struct{}{}:
-			<-b.batcher.lock
+		case b.Batcher.lock <- struct{}{}:
+			<-b.Batcher.lock
 		default:
 			held = true
 		}

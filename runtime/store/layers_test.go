@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,6 +29,34 @@ type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not imported") }
 
+// parsed returns the files of a folder, without those of tests, by their paths.
+func parsed(t *testing.T, fset *token.FileSet, dir string) map[string]*ast.File {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	must(t, err)
+	out := map[string]*ast.File{}
+	for _, path := range paths {
+		if !strings.HasSuffix(path, "_test.go") {
+			out[path], err = parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			must(t, err)
+		}
+	}
+	return out
+}
+
+// functions yields the functions and methods of a folder, with the paths of their files.
+func functions(t *testing.T, dir string) iter.Seq2[string, *ast.FuncDecl] {
+	return func(yield func(string, *ast.FuncDecl) bool) {
+		for path, f := range parsed(t, token.NewFileSet(), dir) {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && !yield(path, fn) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // TestLayers checks that files call only functions of their own layer and of lower ones.
 func TestLayers(t *testing.T) {
 	rank := map[string]int{}
@@ -37,15 +66,8 @@ func TestLayers(t *testing.T) {
 		}
 	}
 	fset := token.NewFileSet()
-	paths, err := filepath.Glob("*.go")
-	must(t, err)
 	var files []*ast.File
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		must(t, err)
+	for path, f := range parsed(t, fset, ".") {
 		if _, known := rank[path]; !known {
 			t.Errorf("%s has no layer", path)
 		}

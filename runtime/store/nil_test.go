@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
 	"iter"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -130,18 +127,9 @@ func firstError[T any](read iter.Seq2[T, error]) error {
 // of takers.
 func takingFunctions(t *testing.T) (out []string) {
 	for _, pkg := range []string{"store", "setup", "otelstore", "beamstore"} {
-		paths, err := filepath.Glob("../" + pkg + "/*.go")
-		must(t, err)
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			must(t, err)
-			for _, d := range f.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.IsExported() && takes(fn.Type.Params) {
-					out = append(out, pkg+"."+fn.Name.Name)
-				}
+		for _, fn := range functions(t, "../"+pkg) {
+			if fn.Name.IsExported() && takes(fn.Type.Params) {
+				out = append(out, pkg+"."+fn.Name.Name)
 			}
 		}
 	}
@@ -265,20 +253,11 @@ func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
 
 // methodful returns the names of the exported types of the package with exported methods, other than interfaces.
 func methodful(t *testing.T) (out []string) {
-	paths, err := filepath.Glob("*.go")
-	must(t, err)
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		must(t, err)
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.IsExported() && fn.Recv != nil {
-				name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*"), "[")
-				if ast.IsExported(name) {
-					out = append(out, name)
-				}
+	for _, fn := range functions(t, ".") {
+		if fn.Name.IsExported() && fn.Recv != nil {
+			name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*"), "[")
+			if ast.IsExported(name) {
+				out = append(out, name)
 			}
 		}
 	}

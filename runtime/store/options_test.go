@@ -39,7 +39,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	same(t, 0, calls)
 
 	b := newBatcherOf(w, nil, BatcherOptions{MaxEvents: 1, MaxBytes: 1, MaxAge: time.Hour, MaxConcurrentBatches: 1, LastWins: true}, BatcherOptions{})
-	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.batcher.options)
+	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.Batcher.options)
 }
 
 // TestNegativeOptions checks which values disable a limit, and that meaningless values do no harm.
@@ -119,11 +119,11 @@ func TestBatcherWithoutLimits(t *testing.T) {
 	b = newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxBytes: 1000, MaxAge: NoTimeout})
 	for range 5000 {
 		must(t, b.Add(t.Context(), nth(1))) // equal events take no more bytes
-		must(t, b.batcher.acquire(t.Context()))
-		if b.batcher.open != nil && b.batcher.open.events.len() > 1000 {
-			t.Fatalf("%d events are held", b.batcher.open.events.len())
+		must(t, b.Batcher.acquire(t.Context()))
+		if b.Batcher.open != nil && b.Batcher.open.events.len() > 1000 {
+			t.Fatalf("%d events are held", b.Batcher.open.events.len())
 		}
-		b.batcher.release()
+		b.Batcher.release()
 	}
 	must(t, b.Close(t.Context()))
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -25,32 +23,19 @@ import (
 func TestMutations(t *testing.T) {
 	var found []string
 	for _, dir := range []string{".", "../setup", "../beamstore", "../../cmd/btgen-live"} {
-		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		must(t, err)
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			must(t, err)
-			for _, d := range f.Decls {
-				of, ok := d.(*ast.FuncDecl)
+		for path, of := range functions(t, dir) {
+			ast.Inspect(of, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
 				if !ok {
-					continue
-				}
-				ast.Inspect(of, func(n ast.Node) bool {
-					call, ok := n.(*ast.CallExpr)
-					if !ok {
-						return true
-					}
-					switch s, ok := call.Fun.(*ast.SelectorExpr); {
-					case !ok:
-					case slices.Contains([]string{"Apply", "ApplyEncoded", "ApplyBulk", "ApplyReadModifyWrite", "Send", "DropRowRange", "DropAllRows"}, s.Sel.Name):
-						found = append(found, filepath.ToSlash(path)+" "+of.Name.Name+": "+s.Sel.Name)
-					}
 					return true
-				})
-			}
+				}
+				switch s, ok := call.Fun.(*ast.SelectorExpr); {
+				case !ok:
+				case slices.Contains([]string{"Apply", "ApplyEncoded", "ApplyBulk", "ApplyReadModifyWrite", "Send", "DropRowRange", "DropAllRows"}, s.Sel.Name):
+					found = append(found, filepath.ToSlash(path)+" "+of.Name.Name+": "+s.Sel.Name)
+				}
+				return true
+			})
 		}
 	}
 	slices.Sort(found)

@@ -210,7 +210,7 @@ func TestKeyRanges(t *testing.T) {
 // the table that they were read from.
 func TestDigests(t *testing.T) {
 	l := expires(singles())
-	d := newDigesterOf(l, at(10))
+	d := newDigester(l.untyped(), at(10))
 	base := sample{Series: "s", Time: at(0), Value: 1, ExpiresAt: at(1000)}
 	seen := map[Digest]string{}
 	var forward, backward Digest
@@ -222,7 +222,7 @@ func TestDigests(t *testing.T) {
 	for name, change := range all {
 		e := base
 		change(&e)
-		sum, err := d.Of(&e)
+		sum, err := d.of(event{&e})
 		must(t, err)
 		if other := seen[sum]; other != "" || sum.Events != 1 {
 			t.Errorf("%s and %s: %v", name, other, sum)
@@ -239,10 +239,10 @@ func TestDigests(t *testing.T) {
 	}
 	written := base
 	written.WrittenAt = at(5)
-	if sum, err := d.Of(&written); err != nil || seen[sum] != "base" {
+	if sum, err := d.of(event{&written}); err != nil || seen[sum] != "base" {
 		t.Errorf("the write time matters: %v, %v", sum, err)
 	}
-	if _, err := d.Of(&sample{Series: "s", Time: at(0), ExpiresAt: at(9)}); err == nil {
+	if _, err := d.of(event{&sample{Series: "s", Time: at(0), ExpiresAt: at(9)}}); err == nil {
 		t.Error("an expired event has a digest")
 	}
 }
@@ -251,9 +251,9 @@ func TestDigests(t *testing.T) {
 // on: the key and the mutations of each row of an event, each after its length.
 func TestDigestedRows(t *testing.T) {
 	l := metrics()
-	d := newDigesterOf(l, at(10))
+	d := newDigester(l.untyped(), at(10))
 	for range 2 { // the second event begins where the first one has begun
-		text, err := d.digester.contents(event{&sample{Series: "s", Time: at(0), Value: 1, Note: []byte("note")}})
+		text, err := d.contents(event{&sample{Series: "s", Time: at(0), Value: 1, Note: []byte("note")}})
 		must(t, err)
 		var keys []string
 		for i := 0; len(text) > 0; i++ {

@@ -223,9 +223,9 @@ func TestSelections(t *testing.T) {
 // check compares a selection with what it selects.
 func (c *poleCase) check(t *testing.T, chosen choice, path int) {
 	t.Helper()
-	ranges, err := c.mapping.Rows(chosen.of)
+	ranges, err := c.mapping.given().Rows(chosen.of)
 	must(t, err)
-	selects, err := c.mapping.Selects(chosen.of)
+	selects, err := c.mapping.given().Selects(chosen.of)
 	must(t, err)
 	var want, series []string
 	for i := range c.stored {
@@ -294,8 +294,8 @@ func TestMalformedSelections(t *testing.T) {
 		for _, err := range readSeries[line](t.Context(), r, of, at(0), at(poleNow)) {
 			series = err
 		}
-		_, rows := c.mapping.Rows(of)
-		_, selects := c.mapping.Selects(of)
+		_, rows := c.mapping.given().Rows(of)
+		_, selects := c.mapping.given().Selects(of)
 		_, within := w.DeleteRange(t.Context(), of, at(0), at(poleNow))
 		_, all := w.DeleteAll(t.Context(), of)
 		for verb, err := range map[string]error{"read": read, "columns": columns, "series": series, "rows": rows, "selects": selects, "delete": within, "delete all": all} {

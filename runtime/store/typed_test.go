@@ -117,15 +117,6 @@ func unlessNil[E, T any](f func(e *E) T) func(e event) T {
 // Periods is that of Mapping.
 func (l *mappingOf[E]) Periods() []*mappingOf[E] { return append([]*mappingOf[E]{l}, l.Older...) }
 
-// Rows is that of Mapping.
-func (l *mappingOf[E]) Rows(of Selection) ([]KeyRange, error) { return l.given().Rows(of) }
-
-// Selects is that of Mapping.
-func (l *mappingOf[E]) Selects(of Selection) (func(e *E) bool, error) {
-	selects, err := l.given().Selects(of)
-	return func(e *E) bool { return selects(e) }, err
-}
-
 // columnsOf are the Columns of events of type E, with slices in C.
 type columnsOf[E, C any] struct{ columns *Columns }
 
@@ -133,9 +124,6 @@ type columnsOf[E, C any] struct{ columns *Columns }
 func newColumnsOf[E, C any](at func(e any, index int) any, parts ...Part) *columnsOf[E, C] {
 	return &columnsOf[E, C]{NewColumns[E, C](at, parts...)}
 }
-
-// Reset empties the slices of c.
-func (cs *columnsOf[E, C]) Reset(c *C) { cs.columns.Reset(c) }
 
 // Append appends an event to the slices of c.
 func (cs *columnsOf[E, C]) Append(c *C, e *E) { cs.columns.Append(c, e) }
@@ -239,7 +227,7 @@ func (w *writerOf[E]) Replace(ctx context.Context, old, updated E, opts ...Write
 }
 
 // batcherOf is a Batcher of events of type E.
-type batcherOf[E any] struct{ batcher *Batcher }
+type batcherOf[E any] struct{ *Batcher }
 
 // newBatcherOf is NewBatcher.
 func newBatcherOf[E any](w *writerOf[E], failed func(e E, err error), opts ...BatcherOptions) *batcherOf[E] {
@@ -251,16 +239,7 @@ func newBatcherOf[E any](w *writerOf[E], failed func(e E, err error), opts ...Ba
 }
 
 // Add is that of Batcher.
-func (b *batcherOf[E]) Add(ctx context.Context, e E) error { return b.batcher.Add(ctx, &e) }
-
-// Flush is that of Batcher.
-func (b *batcherOf[E]) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
-
-// Close is that of Batcher.
-func (b *batcherOf[E]) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
-
-// Stats is that of Batcher.
-func (b *batcherOf[E]) Stats() BatcherStats { return b.batcher.Stats() }
+func (b *batcherOf[E]) Add(ctx context.Context, e E) error { return b.Batcher.Add(ctx, &e) }
 
 // backfillOf is Backfill.
 func backfillOf[E any](ctx context.Context, client Client, mappings []*mappingOf[E], opts ...BackfillOptions) (BackfillReport, error) {
@@ -286,14 +265,3 @@ func newRollupPartsOf[S, E, C, W any](client Client, mappings []*mappingOf[E], c
 func newScannerOf[E any](client Client, mappings []*mappingOf[E], table string, opts ...ReaderOptions) (*Scanner[E], error) {
 	return NewScanner[E](client, allGiven(mappings), table, opts...)
 }
-
-// digesterOf is a digester of events of type E.
-type digesterOf[E any] struct{ digester *digester }
-
-// newDigesterOf is newDigester.
-func newDigesterOf[E any](l *mappingOf[E], at time.Time) *digesterOf[E] {
-	return &digesterOf[E]{newDigester(l.untyped(), at)}
-}
-
-// Of is that of digester.
-func (d *digesterOf[E]) Of(e *E) (Digest, error) { return d.digester.of(event{e}) }
