@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,7 +84,7 @@ func (d *stored) formats(t *rapid.T) {
 	for i := range events {
 		events[i].TTL = 0 // events that are read have ExpiresAt instead
 		storable(t, d.layout, &events[i])
-		d.write(ctx, t, "all_", events[i])
+		assert.Must(t, d.writer("all_", false).Write(ctx, events[i]))
 	}
 	scanners, err := d.schema.NewScanners(d.server.Client, d.layout.Read.ID, store.ReaderOptions{TablePrefix: "all_", Now: d.clock})
 	assert.Must(t, err)
@@ -108,8 +109,7 @@ func (d *stored) formats(t *rapid.T) {
 			again = parsed
 		}
 	}
-	w := d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: "rest_", Now: d.clock, KeepWrittenAt: true})
-	assert.Must(t, w.WriteAll(ctx, again, store.WriteOptions{LastWins: true}))
+	assert.Must(t, d.writer("rest_", true).WriteAll(ctx, again, store.WriteOptions{LastWins: true}))
 	for _, table := range d.layout.AllPeriods() {
 		if table != d.layout.Read && len(d.layout.Tables) > 1 && d.forgets(table) {
 			continue
@@ -131,12 +131,8 @@ type stored struct {
 	server  *storetest.Bigtable
 }
 
-func (d *stored) writer(prefix string) *dynamic.Writer {
-	return d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: prefix, Now: d.clock})
-}
-
-func (d *stored) write(ctx context.Context, t *rapid.T, prefix string, e dynamic.Event) {
-	assert.Must(t, d.writer(prefix).Write(ctx, e))
+func (d *stored) writer(prefix string, keep bool) *dynamic.Writer {
+	return d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: prefix, Now: d.clock, KeepWrittenAt: keep})
 }
 
 func (d *stored) drop(ctx context.Context) {
@@ -198,7 +194,7 @@ func written(t *rapid.T, name string, l *layout.Layout, events []dynamic.Event) 
 func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Event {
 	in := io.Reader(bytes.NewReader(text))
 	if rapid.Bool().Draw(t, "slow") {
-		in = oneByte{in}
+		in = iotest.OneByteReader(in)
 	}
 	var r format.Reader
 	var err error
@@ -221,8 +217,3 @@ func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Ev
 		out = append(out, e)
 	}
 }
-
-// oneByte reads one byte at a time.
-type oneByte struct{ io.Reader }
-
-func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:1]) }
