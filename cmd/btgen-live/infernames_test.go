@@ -241,7 +241,7 @@ func TestInferredCommands(t *testing.T) {
 		t.Run(f.format+" "+f.place, func(t *testing.T) {
 			t.Parallel()
 			for n, name := range awkwardNames {
-				if !testlong.Enabled() && (n >= mostAwkward || n%16 != i%16) && (n+i)%128 != 0 {
+				if !testlong.Enabled() && (n >= mostAwkward || n%32 != i%32) && (n+i)%256 != 0 {
 					continue
 				}
 				if s, ok := f.sample(name); ok {
