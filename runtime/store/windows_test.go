@@ -436,6 +436,16 @@ func TestWindowsOfFieldRows(t *testing.T) {
 				}
 			}
 		}
+		for rows := range 20 {
+			client, _ := breaksAfter(bt.Client, rows, errors.New("broken"))
+			broken := false
+			for w, err := range readWindows(t.Context(), newReaderOf(client, l, clockAt(86400*n)), into, sampleWindows, everySample, at(0), at(86400*n), window.Every(time.Hour), WindowOptions{}) {
+				if broken {
+					t.Fatalf("%s: after a break behind %d rows, %s, %v", name, rows, windowText(w), err)
+				}
+				broken = err != nil
+			}
+		}
 		for e, err := range r.Read(t.Context(), everySample, at(0), at(86400*n)) {
 			if !errors.Is(err, ErrFieldRows) {
 				t.Fatal(e, err)
