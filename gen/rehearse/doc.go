@@ -29,7 +29,7 @@
 //   - What a program sees depends on its facts and on cells, on nothing else.
 //   - A state that no clock allows is left out, never one that is only unlikely.
 //   - Fields do not meet, but in whether an event is there at all. So a change is rehearsed field by
-//     field, each beside one field of every kind that never changed; see [Losses].
+//     field, each beside one that all events have; see [Losses].
 //   - Whether stored bytes of one coding can be read as another, and which of two times to live is longer, is not
 //     decided here: programs say it ([Program.Reads], [codec.Lifetime.Outlives]). Rows are opaque.
 package rehearse

@@ -47,18 +47,21 @@ const (
 // losses there is one.
 func Losses(next *Epoch) []Loss {
 	var out []Loss
-	harmless := map[string]bool{} // what was found to have no losses
+	known := map[string]bool{} // what was rehearsed, and whether it has losses
 	for _, n := range parts(next) {
-		e := n.of(next, map[*Epoch]*Epoch{})
-		text := n.describe(e)
-		if harmless[text] {
-			continue
-		}
-		lost := losses(e)
-		harmless[text] = len(lost) == 0
-		for _, l := range lost {
-			if !slices.ContainsFunc(out, l.Same) {
-				out = append(out, l)
+		part := next.cut(n.only, map[*Epoch]*Epoch{})
+		for _, f := range fieldsOf(part) {
+			e := part.cut(f.only, map[*Epoch]*Epoch{})
+			text := f.describe(e)
+			if lost, done := known[text]; done && (!lost || !changed(e)) {
+				continue
+			}
+			lost := losses(e)
+			known[text] = len(lost) > 0
+			for _, l := range lost {
+				if !slices.ContainsFunc(out, l.Same) {
+					out = append(out, l)
+				}
 			}
 		}
 	}

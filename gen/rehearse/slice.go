@@ -8,190 +8,21 @@ import (
 	"strings"
 )
 
-// Fields do not meet, but in whether an event is there at all. So an epoch is rehearsed field by field, each beside
-// one field of every kind that never changed: the time is the sum over fields, not their product.
+// Tables meet only in reads that one serves before, and another one after, and fields only in whether an event is there
+// at all. So an epoch is rehearsed in parts, and each of these field by field, beside one that all events have: the time
+// is the sum over fields, not their product.
 
-// slicesOf returns the IDs of fields that are rehearsed together: each that ever changed, beside one of every kind
-// that never did, which are still, and with those that were stored in a column of it. Every slice has a field that
-// all events have or, if there is none, one that all programs know, so that an event is not taken for one of a single value.
-func slicesOf(next *Epoch) (still []string, out [][]string) {
-	kinds := map[string][]string{} // of each field, where it is and how, in all epochs
-	required := map[string]bool{}  // of each field, whether all events have it: one with a default is always written
-	lasting := map[string]bool{}   // of each field, whether all programs know it
-	changed := map[string]bool{}
-	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
-		for i := range e.Program.Schemas {
-			p := &e.Program.Schemas[i]
-			for k := range p.Fields {
-				id := p.Name + sep + p.Fields[k].ID
-				if _, known := kinds[id]; !known {
-					required[id], lasting[id] = true, true
-				}
-				kinds[id] = append(kinds[id], p.describe(&p.Fields[k]))
-				required[id] = required[id] && (!p.Fields[k].Optional || p.Fields[k].Default != "")
-			}
-		}
-	})
-	ids := slices.Sorted(maps.Keys(kinds))
-	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
-		for _, id := range ids {
-			name, field, _ := strings.Cut(id, sep)
-			if s := e.Program.schema(name); s != nil && s.field(field) == nil {
-				required[id], lasting[id] = false, false
-			}
-			changed[id] = changed[id] || slices.ContainsFunc(e.After, func(prev *Epoch) bool { return changes(&prev.Program, &e.Program, id) })
-		}
-	})
-	known := map[string]bool{}
-	anchored := map[string]bool{} // schemas with a field that all events have
-	for _, id := range ids {
-		if kind := strings.Join(kinds[id], "\n"); !changed[id] && !known[kind] {
-			known[kind] = true
-			still = append(still, id)
-			anchored[schemaOf(id)] = anchored[schemaOf(id)] || required[id]
-		}
-	}
-	for _, anchors := range []map[string]bool{required, lasting} {
-		for _, id := range ids {
-			if anchors[id] && !anchored[schemaOf(id)] {
-				anchored[schemaOf(id)] = true
-				if !slices.Contains(still, id) {
-					still = append(still, id)
-				}
-			}
-		}
-	}
-	together := meetings(next)
-	for _, id := range ids {
-		if changed[id] {
-			out = append(out, together[id])
-		}
-	}
-	if out == nil {
-		out = [][]string{nil}
-	}
-	return still, out
-}
-
-// meetings returns, for each field, those that are stored in any epoch in a column that it has in one, itself included.
-func meetings(next *Epoch) map[string][]string {
-	type spot struct{ schema, place, form, family, key string }
-	in := map[spot][]string{}
-	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
-		for i := range e.Program.Schemas {
-			s := &e.Program.Schemas[i]
-			for l := range s.layouts() {
-				for _, c := range l.Columns {
-					at, id := spot{s.Name, l.Place, l.Form, c.Family, c.Key}, s.Name+sep+c.Field
-					if !slices.Contains(in[at], id) {
-						in[at] = append(in[at], id)
-					}
-				}
-			}
-		}
-	})
-	out := map[string][]string{}
-	for _, ids := range in {
-		for _, id := range ids {
-			out[id] = append(out[id], ids...)
-		}
-	}
-	for id, all := range out {
-		slices.Sort(all)
-		out[id] = slices.Compact(all)
-	}
-	return out
-}
-
-// schemaOf returns the name of the schema of a field, given the name and the ID.
-func schemaOf(id string) string {
-	name, _, _ := strings.Cut(id, sep)
-	return name
-}
-
-// walk visits an epoch and all before it, each once.
-func walk(e *Epoch, done map[*Epoch]bool, visit func(*Epoch)) {
-	if done[e] {
-		return
-	}
-	done[e] = true
-	visit(e)
-	for _, p := range e.After {
-		walk(p, done, visit)
-	}
-}
-
-// changes reports whether two programs differ in a field, given the name of its schema and its ID. Tables and
-// layouts that only one of them has are no change of it.
-func changes(p, q *Program, id string) bool {
-	name, field, _ := strings.Cut(id, sep)
-	s, o := p.schema(name), q.schema(name)
-	if s == nil || o == nil {
-		return false
-	}
-	a, b := s.field(field), o.field(field)
-	if a == nil || b == nil {
-		return a != b
-	}
-	if *a != *b {
-		return true
-	}
-	for i := range s.Tables {
-		t := &s.Tables[i]
-		k := slices.IndexFunc(o.Tables, func(u Table) bool { return u.Name == t.Name })
-		if k < 0 {
-			continue
-		}
-		for m := range t.Layouts {
-			l := &t.Layouts[m]
-			n := slices.IndexFunc(o.Tables[k].Layouts, func(u Layout) bool { return u.Since.Equal(l.Since) })
-			if n >= 0 && l.describe(field, true) != o.Tables[k].Layouts[n].describe(field, true) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// describe returns how a schema has a field, but for names. Tables that have it alike are one.
-func (s *Schema) describe(f *Field) string {
-	var all []string
-	for l := range s.layouts() {
-		all = append(all, l.describe(f.ID, false))
-	}
-	slices.Sort(all)
-	return fmt.Sprint(f.Optional, f.Default, "|") + strings.Join(slices.Compact(all), "|")
-}
-
-// describe returns how a layout has a field.
-func (l *Layout) describe(field string, names bool) string {
-	out := ""
-	for _, c := range l.columns(field) {
-		if names {
-			out += c.Key + " "
-		}
-		out += fmt.Sprint(c.Family, " ", c.Coding, " ", c.Values, c.Older, ";")
-	}
-	if l.Rollup != nil {
-		out += fmt.Sprint(" summary ", l.Rollup.summary(field) != "")
-	}
-	return out
-}
-
-// part is what is rehearsed together: some reads of a schema, with the tables that serve them before and after, and
-// with some fields. Tables meet only in reads that one serves before, and another one after.
+// part is some reads of a schema, with the tables that serve them before and after, and with those of other schemas in
+// the same tables of Bigtable.
 type part struct {
 	schema string
 	reads  map[string]bool
 	tables map[string]bool // by schemas and names
-	fields []string
-	own    []string        // of these, those that change
 	places map[string]bool // tables of Bigtable
 }
 
 // parts returns the parts of an epoch.
 func parts(next *Epoch) (out []part) {
-	still, fields := slicesOf(next)
 	byTables := map[string]int{}
 	for _, prev := range next.After {
 		names := map[string]bool{}
@@ -221,14 +52,7 @@ func parts(next *Epoch) (out []part) {
 			}
 		}
 	}
-	var all []part
-	for _, n := range out {
-		for _, ids := range fields {
-			n.fields, n.own = slices.Concat(still, ids), ids
-			all = append(all, n)
-		}
-	}
-	return all
+	return out
 }
 
 // take adds the table that serves a read in a schema, or else its first one, and where it is.
@@ -261,42 +85,14 @@ func (n *part) keeps(schema string, t *Table) bool {
 	return slices.ContainsFunc(t.Layouts, func(l Layout) bool { return n.places[l.Place] })
 }
 
-// of returns the part of an epoch, and of those before it. Epochs that are then alike are one.
-func (n *part) of(e *Epoch, done map[*Epoch]*Epoch) *Epoch {
-	if out := done[e]; out != nil {
-		return out
-	}
-	out := &Epoch{Name: e.Name, Program: Program{Reads: e.Program.Reads}, Now: e.Now, Filled: e.Filled}
-	for i := range e.Program.Schemas {
-		if s := n.schemaOf(&e.Program.Schemas[i]); len(s.Tables) > 0 {
-			out.Program.Schemas = append(out.Program.Schemas, s)
-		}
-	}
-	for _, p := range e.After {
-		prev := n.of(p, done)
-		for len(prev.After) == 1 && prev.Now.IsZero() && len(prev.Filled) == 0 && reflect.DeepEqual(prev.Program.Schemas, prev.After[0].Program.Schemas) {
-			prev = prev.After[0]
-		}
-		out.After = append(out.After, prev)
-	}
-	done[e] = out
-	return out
-}
-
-// schemaOf returns the part of a schema.
-func (n *part) schemaOf(s *Schema) Schema {
-	gone := func(field string) bool { return !slices.Contains(n.fields, s.Name+sep+field) }
-	out := Schema{Name: s.Name}
-	for _, f := range s.Fields {
-		if !gone(f.ID) {
-			out.Fields = append(out.Fields, f)
-		}
-	}
+// only returns the part of a schema.
+func (n *part) only(s *Schema) Schema {
+	out := Schema{Name: s.Name, Fields: s.Fields}
 	index := map[int]int{}
 	for i := range s.Tables {
 		if n.keeps(s.Name, &s.Tables[i]) {
 			index[i] = len(out.Tables)
-			out.Tables = append(out.Tables, s.Tables[i].only(gone))
+			out.Tables = append(out.Tables, s.Tables[i])
 		}
 	}
 	for i, r := range s.Reads {
@@ -309,25 +105,167 @@ func (n *part) schemaOf(s *Schema) Schema {
 	return out
 }
 
-// only returns a table without some fields.
-func (t Table) only(gone func(field string) bool) Table {
-	t.Layouts = slices.Clone(t.Layouts)
-	for k := range t.Layouts {
-		l := &t.Layouts[k]
-		l.Columns = slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return gone(c.Field) })
-		if l.Rollup == nil {
-			continue
-		}
-		r := *l.Rollup
-		r.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f Summary) bool { return gone(f.Field) })
-		l.Rollup = &r
+// cut returns a part of an epoch, and of those before it. Epochs that are then alike are one.
+func (e *Epoch) cut(only func(s *Schema) Schema, done map[*Epoch]*Epoch) *Epoch {
+	if out := done[e]; out != nil {
+		return out
 	}
-	return t
+	out := &Epoch{Name: e.Name, Program: Program{Reads: e.Program.Reads}, Now: e.Now, Filled: e.Filled}
+	for i := range e.Program.Schemas {
+		if s := only(&e.Program.Schemas[i]); len(s.Tables) > 0 {
+			out.Program.Schemas = append(out.Program.Schemas, s)
+		}
+	}
+	for _, p := range e.After {
+		prev := p.cut(only, done)
+		for len(prev.After) == 1 && prev.Now.IsZero() && len(prev.Filled) == 0 && reflect.DeepEqual(prev.Program.Schemas, prev.After[0].Program.Schemas) {
+			prev = prev.After[0]
+		}
+		out.After = append(out.After, prev)
+	}
+	done[e] = out
+	return out
 }
 
-// describe returns what is rehearsed in a part of an epoch and of those before it, but for the names of its own
-// fields: parts with equal texts have equal losses.
-func (n *part) describe(e *Epoch) string {
+// fields are rehearsed together, each as its schema, sep, and its ID.
+type fields struct {
+	own    []string // one, and those that were stored in a column of it
+	beside []string // one of each schema: without it, an event is taken for one of a single value
+}
+
+// fieldsOf returns the fields of an epoch, each beside one that all events have or, if there is none, that all programs know.
+func fieldsOf(next *Epoch) (out []fields) {
+	type spot struct{ schema, place, form, family, key string }
+	in := map[spot][]string{}                                                      // the fields that are there in any epoch
+	programs, knows, needs := map[string]int{}, map[string]int{}, map[string]int{} // numbers of programs
+	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
+		for i := range e.Program.Schemas {
+			s := &e.Program.Schemas[i]
+			programs[s.Name]++
+			for _, f := range s.Fields {
+				knows[s.Name+sep+f.ID]++
+				if !f.Optional || f.Default != "" { // one with a default is always written
+					needs[s.Name+sep+f.ID]++
+				}
+			}
+			for l := range s.layouts() {
+				for _, c := range l.Columns {
+					at, id := spot{s.Name, l.Place, l.Form, c.Family, c.Key}, s.Name+sep+c.Field
+					if !slices.Contains(in[at], id) {
+						in[at] = append(in[at], id)
+					}
+				}
+			}
+		}
+	})
+	ids, lasting := slices.Sorted(maps.Keys(knows)), map[string][]string{} // by schema
+	for _, has := range []map[string]int{needs, knows} {
+		for _, id := range ids {
+			if name, _, _ := strings.Cut(id, sep); has[id] == programs[name] {
+				lasting[name] = append(lasting[name], id)
+			}
+		}
+	}
+	together := map[string][]string{}
+	for _, all := range in {
+		for _, id := range all {
+			together[id] = append(together[id], all...)
+		}
+	}
+	known := map[string]bool{}
+	for _, id := range ids {
+		own := slices.Compact(slices.Sorted(slices.Values(append(together[id], id))))
+		key := strings.Join(own, sep)
+		if known[key] {
+			continue
+		}
+		f := fields{own: own}
+		for _, all := range lasting {
+			if i := slices.IndexFunc(all, func(id string) bool { return !slices.Contains(own, id) }); i >= 0 {
+				f.beside = append(f.beside, all[i])
+			}
+		}
+		known[key], out = true, append(out, f)
+	}
+	if out == nil {
+		return []fields{{}}
+	}
+	return out
+}
+
+// has reports whether a field, given its schema and its ID, is rehearsed with these.
+func (f *fields) has(schema, field string) bool {
+	id := schema + sep + field
+	return slices.Contains(f.own, id) || slices.Contains(f.beside, id)
+}
+
+// only returns a schema with these fields.
+func (f *fields) only(s *Schema) Schema {
+	out := *s
+	out.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(o Field) bool { return !f.has(s.Name, o.ID) })
+	out.Tables = slices.Clone(s.Tables)
+	for i := range out.Tables {
+		t := &out.Tables[i]
+		t.Layouts = slices.Clone(t.Layouts)
+		for k := range t.Layouts {
+			l := &t.Layouts[k]
+			l.Columns = slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return !f.has(s.Name, c.Field) })
+			if l.Rollup != nil {
+				r := *l.Rollup
+				r.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(o Summary) bool { return !f.has(s.Name, o.Field) })
+				l.Rollup = &r
+			}
+		}
+	}
+	return out
+}
+
+// changed reports whether an epoch has its fields otherwise than one before it. Tables and layouts that only one of them
+// has are no change.
+func changed(e *Epoch) bool {
+	forms := func(p *Program) map[string]string {
+		out := map[string]string{}
+		for i := range p.Schemas {
+			s := &p.Schemas[i]
+			out[s.Name] = fmt.Sprint(s.Fields)
+			for k := range s.Tables {
+				for _, l := range s.Tables[k].Layouts {
+					form := fmt.Sprint(l.Columns)
+					if l.Rollup != nil {
+						form += fmt.Sprint(l.Rollup.Fields)
+					}
+					out[s.Name+sep+s.Tables[k].Name+sep+l.Since.String()] = form
+				}
+			}
+		}
+		return out
+	}
+	is := forms(&e.Program)
+	return slices.ContainsFunc(e.After, func(prev *Epoch) bool {
+		for at, was := range forms(&prev.Program) {
+			if form, both := is[at]; both && form != was {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// walk visits an epoch and all before it, each once.
+func walk(e *Epoch, done map[*Epoch]bool, visit func(*Epoch)) {
+	if done[e] {
+		return
+	}
+	done[e] = true
+	visit(e)
+	for _, p := range e.After {
+		walk(p, done, visit)
+	}
+}
+
+// describe returns what is rehearsed of fields in an epoch and in those before it, but for the names of their own:
+// equal texts have equal losses, but for names.
+func (f *fields) describe(e *Epoch) string {
 	var b strings.Builder
 	names := map[string]string{}
 	plain := func(name string) string {
@@ -346,7 +284,7 @@ func (n *part) describe(e *Epoch) string {
 		for i := range e.Program.Schemas {
 			s := &e.Program.Schemas[i]
 			own := func(field string) string {
-				if slices.Contains(n.own, s.Name+sep+field) {
+				if slices.Contains(f.own, s.Name+sep+field) {
 					return plain("field " + field)
 				}
 				return field
