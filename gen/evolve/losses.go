@@ -74,25 +74,11 @@ func (p *pair) now() *lock.Table {
 func (c *Comparison) rehearsed() {
 	servers := c.servers()
 	for _, t := range c.troupes() {
-		if slices.ContainsFunc(t, func(p *pair) bool { return p.old != nil }) && slices.ContainsFunc(t, func(p *pair) bool { return !c.unchanged(p) }) {
+		if slices.ContainsFunc(t, func(p *pair) bool { return p.old != nil }) {
 			(&rewind{c: c, pairs: t, servers: servers, codings: map[string]coding{}, done: map[*lock.Epoch]*rehearse.Epoch{}}).rehearse()
 		}
 	}
 	c.harmlessMoves(servers)
-}
-
-// unchanged reports whether the facts of a table are those of the lock.
-func (c *Comparison) unchanged(p *pair) bool {
-	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || len(c.heads) > 1 {
-		return false
-	}
-	return slices.EqualFunc(p.old.Periods(), p.facts.Periods(), func(a, b lock.Layout) bool {
-		if retires(&a) || placeOf(p.old, &a) != placeOf(p.facts, &b) {
-			return false
-		}
-		a.Number, a.Accepted, a.Table = b.Number, b.Accepted, b.Table
-		return reflect.DeepEqual(a, b)
-	})
 }
 
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
@@ -183,9 +169,12 @@ func lossItem(l rehearse.Loss) string {
 // next returns the programs of the schemas and of the lock; nil if the schemas change nothing.
 func (r *rewind) next() *rehearse.Epoch {
 	heads := r.heads()
-	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.castNow()), Now: r.c.in.Now, After: heads}
-	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
+	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.castNow()), Now: r.c.in.Now}
+	if !slices.ContainsFunc(heads, func(is *past) bool { return !reflect.DeepEqual(next.Program.Schemas, r.program(is).Schemas) }) {
 		return nil
+	}
+	for i, is := range heads {
+		next.After = append(next.After, r.epoch(r.c.heads[i], is))
 	}
 	return next
 }

@@ -33,8 +33,8 @@ type rewind struct {
 	done    map[*lock.Epoch]*rehearse.Epoch
 }
 
-// heads returns the programs of the last epochs of the lock.
-func (r *rewind) heads() (out []*rehearse.Epoch) {
+// heads returns what the last epochs of the lock say.
+func (r *rewind) heads() (out []*past) {
 	heads := r.c.heads
 	now := &past{
 		tables: map[*pair]*lock.Table{}, facts: map[*pair]*lock.Table{}, depth: map[*pair]int{},
@@ -59,7 +59,7 @@ func (r *rewind) heads() (out []*rehearse.Epoch) {
 				delete(is.depth, p)
 			}
 		}
-		out = append(out, r.epoch(head, is))
+		out = append(out, is)
 	}
 	return out
 }
