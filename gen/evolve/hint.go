@@ -41,19 +41,28 @@ func examples(p *pair, change *Change) (old, new string) {
 	}
 	// The change affects only some values: those that the new type of a series value lacks, and those with
 	// characters that are escaped.
+	rare := []any{uint64(math.MaxUint64), int64(1 << 40), uint64(math.MaxUint32), int64(-1)}
+	if t.Delimiter != "" {
+		rare = append(rare, "a"+string(rune(t.Delimiter[0]+1))+"b")
+	}
 	for i := range l.Series {
 		k := slices.IndexFunc(p.layout.Series, func(f layout.Field) bool { return f.Name == l.Series[i].Name })
 		if k < 0 {
 			continue
 		}
-		typ := p.layout.Series[k].Type
-		for _, v := range rareValues(l.Series[i].Type, t.Delimiter) {
-			a := sample.KeyAt(withExample(l, i, v), t, at)
-			as, fits := integerAs(typ, v)
-			if !fits {
-				return sample.ShowKey(a), fmt.Sprintf("none: %v is no %s", v, typ)
+		from, to := l.Series[i].Type, p.layout.Series[k].Type
+		for _, v := range rare {
+			_, text := v.(string)
+			was, has := valueAs(from, v)
+			is, fits := valueAs(to, v)
+			if !has || text && !fits {
+				continue
 			}
-			if b := sample.KeyAt(withExample(p.layout, k, as), p.table, at); differ(a, b) {
+			a := sample.KeyAt(withExample(l, i, was), t, at)
+			if !fits {
+				return sample.ShowKey(a), fmt.Sprintf("none: %v is no %s", v, to)
+			}
+			if b := sample.KeyAt(withExample(p.layout, k, is), p.table, at); differ(a, b) {
 				return sample.ShowKey(a), sample.ShowKey(b)
 			}
 		}
@@ -64,38 +73,15 @@ func examples(p *pair, change *Change) (old, new string) {
 // differ reports whether two row keys, which are empty if there is none, are different ones.
 func differ(a, b string) bool { return a != b && a != "" && b != "" }
 
-// rareValues returns values at the limits of a type, and a string with the character that begins
-// an escape sequence.
-func rareValues(t schema.Type, delimiter string) []any {
-	switch t {
-	case schema.Int32:
-		return []any{int64(-1)}
-	case schema.Int64:
-		return []any{int64(1 << 40), int64(-1)}
-	case schema.Uint32:
-		return []any{uint64(math.MaxUint32)}
-	case schema.Uint64:
-		return []any{uint64(math.MaxUint64)}
-	case schema.String:
-		if delimiter != "" {
-			return []any{"a" + string(rune(delimiter[0]+1)) + "b"}
-		}
-	}
-	return nil
-}
-
-// integerAs returns a value in the form of another integer type, and whether that has it. Other
-// values are unchanged.
-func integerAs(t schema.Type, v any) (any, bool) {
-	if _, text := v.(string); text {
-		return v, true
-	}
+// valueAs returns an integer or a string in the form of a type, and whether that has it.
+func valueAs(t schema.Type, v any) (any, bool) {
 	bits := 64
-	switch t {
-	case schema.Int32, schema.Uint32:
+	switch _, text := v.(string); {
+	case text:
+		return v, t == schema.String
+	case t == schema.Int32, t == schema.Uint32:
 		bits = 32
-	case schema.Int64, schema.Uint64:
-	default:
+	case t != schema.Int64 && t != schema.Uint64:
 		return v, false
 	}
 	if t == schema.Int32 || t == schema.Int64 {
