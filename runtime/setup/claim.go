@@ -137,24 +137,8 @@ func (r historyRow) ofSchema(all []facts.Layouts, i int) []recordedLayout {
 // claim is what a setup has to record of a table.
 type claim struct {
 	step    step // without kind if there is nothing to do
-	entries []layoutEntry
-}
-
-// layoutEntry is a layout to record.
-type layoutEntry struct {
-	recordedLayout
-	change *Change // nil if the table is created
-}
-
-// changes returns those of an existing table, and what must be allowed by name.
-func (c *claim) changes() []Change {
-	var out []Change
-	for _, e := range c.entries {
-		if e.change != nil {
-			out = append(out, *e.change)
-		}
-	}
-	return out
+	entries []recordedLayout
+	changes []Change // of an existing table, and what must be allowed by name
 }
 
 // inMicros adds the hazard of the first layout in a table of another program that stores several events in a millisecond.
@@ -168,7 +152,7 @@ func (c *Change) inMicros(live *liveTable, own facts.Layouts) {
 
 // hazardous reports whether anything must be allowed by name.
 func (c *claim) hazardous() bool {
-	return slices.ContainsFunc(c.changes(), func(c Change) bool { return len(c.Hazards) > 0 })
+	return slices.ContainsFunc(c.changes, func(c Change) bool { return len(c.Hazards) > 0 })
 }
 
 // claim returns what to record of a table; live is nil if it does not exist.
@@ -181,19 +165,24 @@ func (h *layoutHistory) claim(t store.Table, live *liveTable) *claim {
 	fresh := !exists && !row.pending() // a table without events may have any layout
 	for i := range all {
 		of := row.ofSchema(all, i)
-		e := firstOf(t.ID, all[i], of)
-		if !fresh && len(of) > 0 && row.alive(&of[len(of)-1]) {
-			e = h.compare(t.ID, live, all[i], of)
-		} else if exists {
-			e.change = &Change{Kind: "layout", Sign: "~", Table: t.ID, Family: e.Family}
-			e.change.because("", reasonFor(row))
-			e.change.inMicros(live, all[i])
+		next, change := firstOf(t.ID, all[i], of), Change{}
+		switch {
+		case !fresh && len(of) > 0 && row.alive(&of[len(of)-1]):
+			compared := false
+			if next, change, compared = h.compare(t.ID, live, all[i], of); !compared {
+				continue
+			}
+		case exists:
+			change = Change{Kind: "layout", Sign: "~", Table: t.ID, Family: next.Family}
+			change.because("", reasonFor(row))
+			change.inMicros(live, all[i])
 		}
-		if exists && e != nil && (len(of) > 0 || len(row.layouts) == 0) { // another schema of the table is new in it
-			h.begun(e.change, all[i], of)
+		if exists && (len(of) > 0 || len(row.layouts) == 0) { // another schema of the table is new in it
+			h.begun(&change, all[i], of)
 		}
-		if e != nil {
-			c.entries = append(c.entries, *e)
+		c.entries = append(c.entries, next)
+		if exists || len(change.Hazards) > 0 {
+			c.changes = append(c.changes, change)
 		}
 	}
 	switch {
@@ -209,22 +198,18 @@ func (h *layoutHistory) claim(t store.Table, live *liveTable) *claim {
 		c.step.kind = stepJoins
 	}
 	for i := range c.entries {
-		e := &c.entries[i]
-		if !exists && e.change != nil && len(e.change.Hazards) == 0 {
-			e.change = nil
-		}
-		c.step.columns = append(c.step.columns, e.column())
+		c.step.columns = append(c.step.columns, c.entries[i].column())
 	}
 	return c
 }
 
-// firstOf returns the entry for a layout that no other is compared with.
-func firstOf(table string, own facts.Layouts, of []recordedLayout) *layoutEntry {
-	e := &layoutEntry{recordedLayout{RecordedLayout{table, own.Families()[0], 1, own.String()}, own}, nil}
+// firstOf returns a layout that is not compared with any other.
+func firstOf(table string, own facts.Layouts, of []recordedLayout) recordedLayout {
+	out := recordedLayout{RecordedLayout{table, own.Families()[0], 1, own.String()}, own}
 	if len(of) > 0 {
-		e.Family, e.Number = of[0].Family, of[len(of)-1].Number+1
+		out.Family, out.Number = of[0].Family, of[len(of)-1].Number+1
 	}
-	return e
+	return out
 }
 
 // reasonFor returns why the layout of an existing table has to be recorded.
@@ -237,18 +222,13 @@ func reasonFor(row historyRow) string {
 
 // restart turns what contradicts an unfinished setup into a new beginning, with all layouts.
 func (c *claim) restart(table string, row historyRow, all []facts.Layouts) {
-	compared := c.entries
 	c.entries = nil
 	for i := range all {
-		e := firstOf(table, all[i], row.ofSchema(all, i))
-		for _, was := range compared {
-			if was.Family == e.Family && was.change != nil && len(was.change.Hazards) > 0 {
-				e.change = was.change
-				e.change.Hazards, e.change.Reasons = nil, nil
-				e.change.hazard("unfinished_layout", "", "a setup with the recorded layout is creating the table, or was stopped: wait for it or run it again, or make sure that none is running and allow this one")
-			}
-		}
-		c.entries = append(c.entries, *e)
+		c.entries = append(c.entries, firstOf(table, all[i], row.ofSchema(all, i)))
+	}
+	for i := range c.changes {
+		c.changes[i].Hazards, c.changes[i].Reasons = nil, nil
+		c.changes[i].hazard("unfinished_layout", "", "a setup with the recorded layout is creating the table, or was stopped: wait for it or run it again, or make sure that none is running and allow this one")
 	}
 }
 
@@ -344,7 +324,7 @@ func (h *layoutHistory) add(ctx context.Context, table string, c *claim) (added,
 	column := fmt.Sprintf("%s%06d", stepPrefix, len(row.steps)+1)
 	set.Set(historyFamily, column, now, []byte(historyVersion+c.step.String()))
 	for i := range c.entries {
-		e := &c.entries[i].recordedLayout
+		e := &c.entries[i]
 		set.Set(historyFamily, e.column(), now, []byte(historyVersion+e.Layout))
 		row.layouts = append(row.layouts, *e)
 	}

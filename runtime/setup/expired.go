@@ -98,7 +98,7 @@ func (h *layoutHistory) unexpired(l facts.Layouts, i int, edge time.Time, other 
 // be allowed by name: events since then are stored in the layout before it, where reads do not
 // look for them. There are none in a table that does not exist. of are the recorded layouts.
 func (h *layoutHistory) begun(c *Change, own facts.Layouts, of []recordedLayout) {
-	if c == nil || len(c.Hazards) > 0 {
+	if len(c.Hazards) > 0 {
 		return
 	}
 	bounds := own.Bounds()

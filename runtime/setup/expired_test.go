@@ -186,8 +186,8 @@ func momentsOfTests() []time.Time {
 }
 
 // setUp returns what a setup does with a build's chain if the history has recorded others, oldest
-// first: what it records, which is nil if there is nothing.
-func setUp(t *testing.T, recorded []chain, own chain, live *liveTable, now time.Time) *layoutEntry {
+// first: the change that it records; false if there is none.
+func setUp(t *testing.T, recorded []chain, own chain, live *liveTable, now time.Time) (c Change, records bool) {
 	t.Helper()
 	h := &layoutHistory{now: func() time.Time { return now }}
 	var of []recordedLayout
@@ -196,15 +196,11 @@ func setUp(t *testing.T, recorded []chain, own chain, live *liveTable, now time.
 		of = append(of, recordedLayout{RecordedLayout{"t", "x", i + 1, was.String()}, was})
 	}
 	is := own.layouts(t)
-	e := h.compare("t", live, is, of)
-	if e != nil {
-		h.begun(e.change, is, of)
+	if _, c, records = h.compare("t", live, is, of); records {
+		h.begun(&c, is, of)
 	}
-	return e
+	return c, records
 }
-
-// refuses reports whether setup must be allowed by name.
-func (e *layoutEntry) refuses() bool { return e != nil && len(e.change.Hazards) > 0 }
 
 // TestForgottenLayouts compares all layouts of a table with all others, at all times and with all
 // live rules: after setup by a build, it finds every event that a recorded layout may still hold,
@@ -219,10 +215,10 @@ func TestForgottenLayouts(t *testing.T) {
 					continue // a and b are alike
 				}
 				for _, own := range chains() {
-					if e := setUp(t, []chain{recorded}, own, live, now); e.refuses() {
+					if c, _ := setUp(t, []chain{recorded}, own, live, now); len(c.Hazards) > 0 {
 						refused++
 						if recorded.harmless(own, rules, now) {
-							t.Errorf("%s, %s: %s after %s is refused: %s", name, now, own, recorded, e.change)
+							t.Errorf("%s, %s: %s after %s is refused: %s", name, now, own, recorded, c)
 						}
 						continue
 					}
@@ -271,9 +267,9 @@ func TestForgottenLayoutsInTurn(t *testing.T) {
 			}
 			if recorded == nil {
 				recorded = []chain{own}
-			} else if e := setUp(t, recorded, own, liveOf(rules), now); e.refuses() {
+			} else if c, records := setUp(t, recorded, own, liveOf(rules), now); len(c.Hazards) > 0 {
 				continue
-			} else if e != nil {
+			} else if records {
 				recorded = append(recorded, own)
 			}
 			accepted++

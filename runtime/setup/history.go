@@ -154,15 +154,15 @@ func (h *layoutHistory) newest(tables []store.Table) []RecordedLayout {
 }
 
 // compare compares a layout of a table with the recorded ones of its schema, of which there is
-// at least one. It returns what to record, with the change, and nil if there is nothing. live is
+// at least one. It returns what to record, with the change; false if there is nothing. live is
 // nil if the table does not exist.
-func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts, of []recordedLayout) *layoutEntry {
+func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts, of []recordedLayout) (next recordedLayout, c Change, differs bool) {
 	newest := &of[len(of)-1]
 	have := newest.layouts
 	foreign := own.Foreign(have, slices.Concat(slices.Collect(maps.Values(h.own))...))
 	differences := append(have[0].Contradictions(own[0]), foreign...)
-	c := Change{Kind: "layout", Sign: "~", Table: table, Family: newest.Family, Says: strings.Join(texts(differences), ", ")}
-	next := &layoutEntry{recordedLayout{RecordedLayout{table, newest.Family, newest.Number + 1, own.String()}, own}, &c}
+	c = Change{Kind: "layout", Sign: "~", Table: table, Family: newest.Family, Says: strings.Join(texts(differences), ", ")}
+	next = firstOf(table, own, of)
 	how, follows := own.Continues(have)
 	var before []facts.Layouts
 	for i := range of[:len(of)-1] {
@@ -171,7 +171,7 @@ func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts
 	switch {
 	case follows && foreign == nil:
 		if c.Says = h.extend(&c, differences, own, have, how, live); c.Says == "" {
-			return nil
+			return next, c, false
 		}
 		next.layouts = slices.Clone(own)
 		for i := 0; how.Above+i < len(own) && i < len(have); i++ {
@@ -179,7 +179,7 @@ func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts
 		}
 		next.Layout = next.layouts.String()
 		if len(c.Hazards) == 0 || !next.layouts.IsOlder(have, before) {
-			return next
+			return next, c, true
 		}
 		c.Hazards, c.Reasons, c.Rules = nil, nil, nil
 		fallthrough
@@ -189,7 +189,7 @@ func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts
 		c.hazard("other_layout", "", "this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table")
 		c.Rules = facts.Rules(differences)
 	}
-	return next
+	return next, c, true
 }
 
 // unlessWithdrawn returns what to do if the newest of recorded layouts, which has not begun, is withdrawn; empty if it has.

@@ -148,7 +148,7 @@ func (r *setupRun) plan(tables []store.Table, allow []string) Plan {
 	}
 	recording := map[string][]Change{}
 	for _, t := range tables {
-		recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
+		recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes
 	}
 	plan := planFor(tables, r.live, recording, allow)
 	for _, t := range tables {
