@@ -5,6 +5,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -154,10 +155,7 @@ func (l Layout) values() map[Key]string {
 
 // time returns the time in a fact; zero if there is none.
 func (l Layout) time(kind Kind) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, l.value(Key{Kind: kind}))
-	if err != nil { // there is none
-		return time.Time{}
-	}
+	at, _ := time.Parse(time.RFC3339Nano, l.value(Key{Kind: kind})) // zero if it is none
 	return at.UTC()
 }
 
@@ -232,15 +230,7 @@ type Difference struct {
 
 // String returns the text of a difference.
 func (d Difference) String() string {
-	return d.Key.String() + ": " + orNone(d.Was) + " → " + orNone(d.Is)
-}
-
-// orNone returns a value, or "none".
-func orNone(value string) string {
-	if value == "" {
-		return "none"
-	}
-	return value
+	return d.Key.String() + ": " + cmp.Or(d.Was, "none") + " → " + cmp.Or(d.Is, "none")
 }
 
 // rule returns the rule by which btgen generate refuses the edit; empty if there is none.
