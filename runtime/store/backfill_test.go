@@ -248,8 +248,8 @@ func TestTimeSlices(t *testing.T) {
 		a.add(i*1000-5000, Digest{1, uint64(i), 1})
 		b.add((3*maxSlices-1-i)*1000-5000, Digest{1, uint64(3*maxSlices - 1 - i), 1})
 	}
-	if len(a.digests) > maxSlices || a.width < 1000 || a.total().Events != 3*maxSlices {
-		t.Errorf("%d slices of %d seconds, %v", len(a.digests), a.width, a.total())
+	if len(a.digests) > maxSlices || 1<<a.shift < 1000 || a.total().Events != 3*maxSlices {
+		t.Errorf("%d slices of %d seconds, %v", len(a.digests), 1<<a.shift, a.total())
 	}
 	if d := a.differences(b); len(d) != 0 {
 		t.Error(d)

@@ -36,12 +36,13 @@ type stateWorker struct {
 	*states
 	settler *settler
 	eraser  *eraser
+	seen    map[string]time.Time // series to visit, by the keys of their rows, with the time of the newest event that was seen
 }
 
 // worker returns a worker for a range.
 func (s *states) worker(ctx context.Context) *stateWorker {
 	d := s.writer.nothing()
-	w := &stateWorker{s, s.writer.newSettler(0), s.writer.eraser(0, "Backfill", DeleteOptions{}, &d)}
+	w := &stateWorker{s, s.writer.newSettler(0), s.writer.eraser(0, "Backfill", DeleteOptions{}, &d), map[string]time.Time{}}
 	w.eraser.ctx, w.eraser.settler = ctx, w.settler
 	return w
 }
@@ -103,19 +104,18 @@ func (s *states) fillAll(ctx context.Context) error {
 // ofRange fills or compares the rows of the series in a range of the source.
 func (s *states) ofRange(ctx context.Context, i int) error {
 	r, w := s.progress.Ranges[i], s.worker(ctx)
-	some := seenSeries{}
 	err := s.rows(ctx, s.source, r.jobRange, allClaims{}, &r.Counts, func(row untypedRow) error {
 		for _, e := range row.Events {
 			key, err := s.target.rowKey(e, "")
 			if err != nil { // LatestOnly would miss the series
 				return fmt.Errorf("table %s cannot have a series of table %s: %w", s.target.Table.ID, s.source.Table.ID, err)
 			}
-			some.add(string(key), *s.source.Time(e))
+			w.sees(string(key), *s.source.Time(e))
 		}
-		return some.pass(ctx, latestTogether, w.series)
+		return w.visit(ctx, latestTogether, w.ofSource)
 	})
 	if err == nil {
-		err = some.pass(ctx, 0, w.series)
+		err = w.visit(ctx, 0, w.ofSource)
 	}
 	if err != nil {
 		return err
@@ -134,27 +134,28 @@ type seriesState struct {
 	seen time.Time // of the newest of the events
 }
 
-// seenSeries has the time of the newest event that was seen of each series, by the key of its row.
-type seenSeries map[string]time.Time
-
-// add adds an event of a series.
-func (s seenSeries) add(key string, at time.Time) {
-	if seen, known := s[key]; !known || at.After(seen) {
-		s[key] = at
+// sees notes an event of a series.
+func (w *stateWorker) sees(key string, at time.Time) {
+	if seen, known := w.seen[key]; !known || at.After(seen) {
+		w.seen[key] = at
 	}
 }
 
-// pass passes the series on if there are as many or more.
-func (s seenSeries) pass(ctx context.Context, many int, to func(ctx context.Context, some []seriesState) error) error {
-	if len(s) < many {
+// visit calls f for the series that were seen, with what their rows tell, if there are as many or more.
+func (w *stateWorker) visit(ctx context.Context, many int, f func(ctx context.Context, of *seriesState, l *latestSeries) error) error {
+	if len(w.seen) < many {
 		return nil
 	}
-	var all []seriesState
-	for _, key := range slices.Sorted(maps.Keys(s)) {
-		all = append(all, seriesState{key, s[key]})
+	var some []seriesState
+	for _, key := range slices.Sorted(maps.Keys(w.seen)) {
+		some = append(some, seriesState{key, w.seen[key]})
 	}
-	clear(s)
-	return to(ctx, all)
+	clear(w.seen)
+	found, err := w.told(ctx, some...)
+	for i := 0; i < len(some) && err == nil; i++ {
+		err = f(ctx, &some[i], &found[i])
+	}
+	return err
 }
 
 // told returns what the rows of some series tell.
@@ -169,31 +170,19 @@ func (s *states) told(ctx context.Context, some ...seriesState) ([]latestSeries,
 	return found, s.reader.states(ctx, new(request.Operation), found)
 }
 
-// series fills the rows of some series, or compares those that do not exist.
-func (w *stateWorker) series(ctx context.Context, some []seriesState) error {
-	found, err := w.told(ctx, some...)
-	if err != nil {
-		return err
+// ofSource fills the row of a series of the source, or compares it if it does not exist.
+func (w *stateWorker) ofSource(ctx context.Context, of *seriesState, l *latestSeries) error {
+	switch {
+	case w.Verify && (l.done || l.mute), l.done && !w.source.Time(l.event).Before(of.seen), !w.claims(of.key):
+		return nil
+	case w.Verify:
+		return w.compare(ctx, of, l)
 	}
-	for i := range some {
-		l := &found[i]
-		switch {
-		case w.Verify && (l.done || l.mute), l.done && !w.source.Time(l.event).Before(some[i].seen), !w.claims(some[i].key):
-			continue
-		case w.Verify:
-			err = w.compare(ctx, &some[i], l)
-		default:
-			w.count(&w.progress.Beside.Events)
-			if w.Repair {
-				w.count(&w.progress.Beside.Changed)
-			}
-			err = w.fill(ctx, some[i].key, l, 0)
-		}
-		if err != nil {
-			return err
-		}
+	w.count(&w.progress.Beside.Events)
+	if w.Repair {
+		w.count(&w.progress.Beside.Changed)
 	}
-	return nil
+	return w.fill(ctx, of.key, l, 0)
 }
 
 // fill makes a row, given what it told, have what a search finds, at least up to a time in microseconds.
@@ -287,7 +276,7 @@ func (s *states) differs(d Difference) {
 	}
 }
 
-// rest repairs or compares the rows that exist.
+// rest repairs or compares the rows that exist, unless they were filled or compared as those of series in the source.
 func (s *states) rest(ctx context.Context) error {
 	ranges, err := s.rangesOf(ctx, s.target)
 	if err != nil {
@@ -295,7 +284,10 @@ func (s *states) rest(ctx context.Context) error {
 	}
 	return s.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		w := s.worker(ctx)
-		some := seenSeries{}
+		visit := w.repair
+		if s.Verify {
+			visit = w.compare
+		}
 		for row, err := range s.scanner(s.target, ranges[i].Table).each(ctx, ranges[i].Range, s.From, scan.MaxTime) {
 			if _, series := s.target.ofKey(row.Key); err != nil && (series != nil || !isDecodeError(err)) {
 				var counts BackfillCounts
@@ -304,37 +296,22 @@ func (s *states) rest(ctx context.Context) error {
 				}
 				continue
 			}
-			if err != nil || len(row.Events) > 0 || row.Marked {
-				some.add(row.Key, time.Time{})
+			if (err != nil || len(row.Events) > 0 || row.Marked) && !s.begun(row.Key) {
+				w.sees(row.Key, time.Time{})
 			}
-			if err := some.pass(ctx, latestTogether, w.existing); err != nil {
+			if err := w.visit(ctx, latestTogether, visit); err != nil {
 				return err
 			}
 		}
-		return some.pass(ctx, 0, w.existing)
+		return w.visit(ctx, 0, visit)
 	})
 }
 
-// existing repairs or compares rows that exist, unless they were filled or compared as those of series in
-// the source.
-func (w *stateWorker) existing(ctx context.Context, some []seriesState) error {
-	w.Mu.Lock()
-	some = slices.DeleteFunc(slices.Clone(some), func(of seriesState) bool { return w.claimed[of.key] })
-	w.Mu.Unlock()
-	found, err := w.told(ctx, some...)
-	if err != nil {
-		return err
-	}
-	for i := range some {
-		repaired := w.repair
-		if w.Verify {
-			repaired = w.compare
-		}
-		if err := repaired(ctx, &some[i], &found[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+// begun reports whether a worker has begun with a series.
+func (s *states) begun(key string) bool {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.claimed[key]
 }
 
 // repair repairs a row if it differs from what a search finds, or has marks that no running call needs.

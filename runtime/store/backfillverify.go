@@ -39,59 +39,53 @@ const (
 	maxDifferences = 100
 )
 
-// slices are the digests of the events of a table by ranges of time, all of which have the
-// same width in seconds, a power of two.
+// timeSlices are the digests of the events of a table by ranges of time, all of which have the same width in seconds, a power of two.
 type timeSlices struct {
-	width   int64
+	shift   int              // the binary logarithm of the width
 	digests map[int64]Digest // by their start divided by the width
 }
 
 // newSlices returns no events.
-func newSlices() *timeSlices { return &timeSlices{1, map[int64]Digest{}} }
+func newSlices() *timeSlices { return &timeSlices{digests: map[int64]Digest{}} }
 
 // add adds events at a time in seconds.
 func (s *timeSlices) add(seconds int64, d Digest) {
-	at := floorDiv(seconds, s.width)
+	at := seconds >> s.shift
 	sum := s.digests[at]
 	sum.Add(d)
-	s.digests[at] = sum
-	if len(s.digests) > maxSlices {
-		s.widen(2 * s.width)
+	if s.digests[at] = sum; len(s.digests) > maxSlices {
+		s.widen(s.shift + 1)
 	}
 }
 
 // widen joins ranges.
-func (s *timeSlices) widen(width int64) {
-	for s.width < width || len(s.digests) > maxSlices {
-		wider := make(map[int64]Digest, len(s.digests)/2)
-		for at, d := range s.digests {
-			sum := wider[floorDiv(at, 2)]
-			sum.Add(d)
-			wider[floorDiv(at, 2)] = sum
-		}
-		s.width, s.digests = 2*s.width, wider
+func (s *timeSlices) widen(shift int) {
+	if shift > s.shift {
+		before := *s
+		s.shift, s.digests = shift, map[int64]Digest{}
+		s.merge(&before)
 	}
 }
 
 // merge adds the events of others.
 func (s *timeSlices) merge(o *timeSlices) {
-	s.widen(o.width)
+	s.widen(o.shift)
 	for at, d := range o.digests {
-		s.add(at*o.width, d)
+		s.add(at<<o.shift, d)
 	}
 }
 
 // differences returns the ranges in which the events of two tables differ, in order.
 func (s *timeSlices) differences(o *timeSlices) []Difference {
-	s.widen(o.width)
-	o.widen(s.width)
+	s.widen(o.shift)
+	o.widen(s.shift)
 	all := maps.Clone(s.digests)
 	maps.Copy(all, o.digests)
 	var out []Difference
 	for _, at := range slices.Sorted(maps.Keys(all)) {
 		if s.digests[at] != o.digests[at] {
 			out = append(out, Difference{
-				From: time.Unix(at*s.width, 0).UTC(), To: time.Unix((at+1)*s.width, 0).UTC(), Source: s.digests[at], Target: o.digests[at],
+				From: time.Unix(at<<s.shift, 0).UTC(), To: time.Unix((at+1)<<s.shift, 0).UTC(), Source: s.digests[at], Target: o.digests[at],
 			})
 		}
 	}
@@ -104,15 +98,6 @@ func (s *timeSlices) total() (sum Digest) {
 		sum.Add(d)
 	}
 	return sum
-}
-
-// floorDiv returns the quotient rounded down; b is positive.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }
 
 // verify compares the source with the target.
