@@ -22,17 +22,11 @@ import (
 // eraser deletes the events of one table that have one mapping. It reads their rows
 // without values and deletes what belongs to the events.
 type eraser struct {
-	erasures
+	ctx     context.Context
 	table   int     // index in Writer.tables
 	reader  *Reader // reads everything that is stored
 	mapping *mapping
 	settler *settler // of a table of states; else nil
-}
-
-// erasures are the pending and sent mutations of an eraser.
-type erasures struct {
-	ctx     context.Context
-	rows    *request.Table
 	timeout time.Duration
 	marker  *marker // of the table
 	now     func() time.Time
@@ -63,11 +57,8 @@ func (w *Writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 	t := &w.tables[table]
 	r := w.reader(table, t.shape.AllCells(), name)
 	return &eraser{
-		table: table, reader: r, mapping: t.mapping,
-		erasures: erasures{
-			rows: r.table, timeout: t.timeout, marker: t.marker, now: w.options.Now, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
-			op: request.Operation{Name: name, Table: t.id},
-		},
+		table: table, reader: r, mapping: t.mapping, timeout: t.timeout, marker: t.marker, now: w.options.Now, options: o,
+		total: d, sum: &d.Tables[t.number], limit: w.perRequest, op: request.Operation{Name: name, Table: t.id},
 	}
 }
 
@@ -86,14 +77,8 @@ func (w *Writer) reader(table int, shape scan.Table, name string) *Reader {
 
 // erasing is the deletion of the events that a query selects.
 type erasing struct {
-	rowEraser
-	eraser  *eraser
+	*eraser
 	reading reading
-}
-
-// rowEraser deletes events from rows.
-type rowEraser struct {
-	*erasures
 	a       *rowAssembler         // of the reading
 	of      map[exactInstant]bool // the events to delete, and whether they were found; nil for all of the range
 	key     string                // of the current row
@@ -131,7 +116,7 @@ func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant
 func (t *eraser) erasing(q *query, v bound, from, to time.Time) *erasing {
 	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
 	e.reading.high, e.reading.withoutValues = v.high, true
-	e.rowEraser = rowEraser{erasures: &t.erasures, a: &e.reading.assembler.rowAssembler}
+	e.a = &e.reading.assembler.rowAssembler
 	return e
 }
 
@@ -204,22 +189,22 @@ func (e *erasing) tearsAny(rows []wire.Row) (torn bool) {
 }
 
 // skip records a row or column that cannot be decoded. It returns any other error.
-func (e *erasures) skip(err error) error {
+func (t *eraser) skip(err error) error {
 	switch {
 	case err == request.ErrForeign:
 		return nil
 	case !isDecodeError(err):
 		return err
 	}
-	e.unfinished(err)
+	t.unfinished(err)
 	return nil
 }
 
 // unfinished records what is not deleted.
-func (e *erasures) unfinished(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.undeleted = cmp.Or(e.undeleted, err)
+func (t *eraser) unfinished(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.undeleted = cmp.Or(t.undeleted, err)
 }
 
 // begin begins with a row of a span. It returns the time in its key, and false if the query
@@ -254,7 +239,7 @@ func (e *erasing) row(row wire.Row, span int) error {
 		e.unfinished(torn)
 		return nil
 	}
-	events, err := e.eraser.mapping.form().erase(e, at, row)
+	events, err := e.mapping.form().erase(e, at, row)
 	if err == nil && e.columns == 0 && e.marker != nil && !e.marker.table.Whole(at, e.now()) && hasFamily(row, e.marker.name) {
 		err = e.mutate(0, 0, func(*bigtable.Mutation) {}) // a run may have events that have expired
 	}
@@ -266,14 +251,14 @@ func (e *erasing) row(row wire.Row, span int) error {
 }
 
 // erased reports whether a row of a table with a rollup has only cells of deletions.
-func (e *rowEraser) erased(row wire.Row) bool {
+func (e *erasing) erased(row wire.Row) bool {
 	return !slices.ContainsFunc(row.Columns(), func(c wire.Column) bool {
 		return string(row.Bytes(c.Family)) != e.marker.name || !rollup.IsDeletion(string(row.Bytes(c.Qualifier)))
 	})
 }
 
 // goneIn returns which times of a bucket are deleted.
-func (e *rowEraser) goneIn(start time.Time) rollup.Ranges {
+func (e *erasing) goneIn(start time.Time) rollup.Ranges {
 	end := e.marker.table.Bucket.End(start)
 	if e.of == nil {
 		from, to := e.a.from, e.a.to
@@ -298,7 +283,7 @@ func hasFamily(row wire.Row, family string) bool {
 
 // sequence returns the sequence number in the key of the current row, if there is one.
 func (e *erasing) sequence() uint32 {
-	return e.eraser.mapping.sequenceOf(e.reading.assembler.base)
+	return e.mapping.sequenceOf(e.reading.assembler.base)
 }
 
 // stamp identifies the events of a row that have the same class and time.
@@ -308,7 +293,7 @@ type stamp struct {
 }
 
 // includes reports whether to delete the event at a time.
-func (e *rowEraser) includes(at time.Time, sequence uint32) bool {
+func (e *erasing) includes(at time.Time, sequence uint32) bool {
 	if !e.a.wanted(at) {
 		return false
 	}
@@ -324,7 +309,7 @@ func (e *rowEraser) includes(at time.Time, sequence uint32) bool {
 }
 
 // whole reports whether to delete everything in a bucket.
-func (e *rowEraser) whole(start time.Time) bool {
+func (e *erasing) whole(start time.Time) bool {
 	return e.of == nil && e.a.wanted(start) && !e.a.shape.Offset.Bucket.End(start).After(e.a.to)
 }
 
@@ -338,7 +323,7 @@ func (eventRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err 
 
 // classes returns the classes of the families with cells in the row; none if the
 // mapping has no classes.
-func (e *rowEraser) classes(row wire.Row) (classes []int) {
+func (e *erasing) classes(row wire.Row) (classes []int) {
 	for family := range e.a.columnsOf(row) {
 		if class := e.a.families[family].Class; class > 0 && !slices.Contains(classes, class) {
 			classes = append(classes, class)
@@ -350,7 +335,7 @@ func (e *rowEraser) classes(row wire.Row) (classes []int) {
 // eraseFamilies deletes all cells of the row in the families of the mapping. In a table with a rollup, one mutation deletes
 // these families, whether or not the row had them when it was read, and that of the rollup: a mark goes only with
 // all events that it may be of.
-func (e *rowEraser) eraseFamilies(row wire.Row) error {
+func (e *erasing) eraseFamilies(row wire.Row) error {
 	if e.marker != nil {
 		families, names := []string{e.marker.name}, len(e.marker.name)
 		for i := range e.a.families {
@@ -427,7 +412,7 @@ func (metricRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err
 
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
 // calls found for each cell that contains data of an event. The row must not be torn.
-func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found func(stamp)) error {
+func (e *erasing) cells(start time.Time, row wire.Row, sequence uint32, found func(stamp)) error {
 	if e.whole(start) {
 		for family, c := range e.a.columnsOf(row) {
 			for _, cell := range row.Cells(c) {
@@ -447,7 +432,7 @@ func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found 
 }
 
 // finds calls found for a cell of an event that is to be deleted, if it contains data of the event.
-func (e *rowEraser) finds(row wire.Row, family int, c *wire.Column, cell wire.Cell, found func(stamp)) {
+func (e *erasing) finds(row wire.Row, family int, c *wire.Column, cell wire.Cell, found func(stamp)) {
 	class, column := e.a.families[family].Class, 0
 	if e.a.shape.Pattern.Naming() == codec.NamedByField {
 		column = e.a.column(family, class, row.Bytes(c.Qualifier))
@@ -462,7 +447,7 @@ type stamps struct{ from, to int64 }
 
 // erasable returns the ranges of timestamps to delete from a column: all of the time range, or the
 // milliseconds of the events; none if it has no cell of an event that is to be deleted. It calls found for each.
-func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequence uint32, found func(cell wire.Cell)) (out []stamps) {
+func (e *erasing) erasable(start time.Time, row wire.Row, c *wire.Column, sequence uint32, found func(cell wire.Cell)) (out []stamps) {
 	for _, cell := range row.Cells(c) {
 		if !e.includes(codec.FromMicros(cell.Micros), sequence) {
 			continue
@@ -483,7 +468,7 @@ func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequ
 
 // tears returns the error for a row of which deletions, which take whole milliseconds, would take cells
 // of other events, or leave some; nil if there are none. Only rows of other programs have any.
-func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) (torn error) {
+func (e *erasing) tears(start time.Time, row wire.Row, sequence uint32) (torn error) {
 	if !e.a.shape.Pattern.EventTimed() || e.whole(start) {
 		return nil
 	}
@@ -497,7 +482,7 @@ func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) (torn 
 			at := codec.FromMicros(cell.Micros)
 			gone := slices.ContainsFunc(ranges, func(r stamps) bool { return r.from <= cell.Micros && cell.Micros < r.to })
 			if gone != e.includes(at, sequence) {
-				torn = &MicrosError{Table: e.rows.ID, Row: row.Key(), Time: at}
+				torn = &MicrosError{Table: e.reader.table.ID, Row: row.Key(), Time: at}
 			}
 		}
 	}
@@ -506,7 +491,7 @@ func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) (torn 
 
 // eraseCells deletes the cells of a column with timestamps in [from, to), in
 // microseconds.
-func (e *rowEraser) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
+func (e *erasing) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
 	qualifier := string(row.Bytes(c.Qualifier))
 	return e.mutate(1, len(family)+len(qualifier), func(m *bigtable.Mutation) {
 		m.DeleteTimestampRange(family, qualifier, bigtable.Timestamp(from), bigtable.Timestamp(to))
@@ -522,8 +507,8 @@ func wholeMillis(t time.Time) int64 { return max(0, codec.CeilMicros(t)) }
 const mutationOverhead = 48
 
 // mutate adds some mutations of the current row, with names of the given size, which are in one request.
-func (e *rowEraser) mutate(mutations, names int, add func(m *bigtable.Mutation)) error {
-	t := e.erasures
+func (e *erasing) mutate(mutations, names int, add func(m *bigtable.Mutation)) error {
+	t := e.eraser
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.columns++
@@ -558,8 +543,8 @@ func (e *rowEraser) mutate(mutations, names int, add func(m *bigtable.Mutation))
 }
 
 // counted counts the current row, if it has mutations, and events.
-func (e *rowEraser) counted(events int) {
-	t := e.erasures
+func (e *erasing) counted(events int) {
+	t := e.eraser
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Events += events
@@ -570,14 +555,14 @@ func (e *rowEraser) counted(events int) {
 }
 
 // flush sends the pending mutations.
-func (t *erasures) flush() error {
+func (t *eraser) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.send()
 }
 
 // send sends the pending mutations and then counts what they have deleted.
-func (t *erasures) send() error {
+func (t *eraser) send() error {
 	if len(t.pending) > 0 {
 		keys, mutations := make([]string, len(t.pending)), make([]*bigtable.Mutation, len(t.pending))
 		for i, row := range t.pending {
@@ -603,16 +588,16 @@ func (t *erasures) send() error {
 }
 
 // apply sends mutations. It returns the error of the first row that failed.
-func (t *erasures) apply(keys []string, mutations []*bigtable.Mutation) error {
+func (t *eraser) apply(keys []string, mutations []*bigtable.Mutation) error {
 	ctx, cancel := call.Within(t.ctx, t.timeout)
 	defer cancel()
-	errs, err := t.rows.API.ApplyBulk(ctx, keys, mutations)
+	errs, err := t.reader.table.API.ApplyBulk(ctx, keys, mutations)
 	if err != nil {
-		return &DeleteError{Table: t.rows.ID, Row: keys[0], Err: missing(t.rows.ID, call.Explain(ctx, err))}
+		return &DeleteError{Table: t.reader.table.ID, Row: keys[0], Err: missing(t.reader.table.ID, call.Explain(ctx, err))}
 	}
 	for i, err := range errs {
 		if err != nil {
-			return &DeleteError{Table: t.rows.ID, Row: keys[i], Err: missing(t.rows.ID, call.Explain(ctx, err))}
+			return &DeleteError{Table: t.reader.table.ID, Row: keys[i], Err: missing(t.reader.table.ID, call.Explain(ctx, err))}
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ type rowForm interface {
 	// It does not release them.
 	events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool
 	// erase deletes the events of a row, and returns their number. If each field has its own row,
-	// that is how many more they are than those of the rows before it; see rowEraser.most.
+	// that is how many more they are than those of the rows before it; see erasing.most.
 	erase(e *erasing, at time.Time, row wire.Row) (events int, err error)
 }
 

@@ -142,7 +142,7 @@ func (t *eraser) skipSeries(err error) error {
 
 // mark marks a row.
 func (s *settler) mark(t *eraser, key string, micros int64) error {
-	r := &rowEraser{erasures: &t.erasures, key: key}
+	r := &erasing{eraser: t, key: key}
 	now := s.writer.options.Now()
 	return r.mutate(1, len(s.column)+maxMark, func(m *bigtable.Mutation) { t.mapping.mark(m, s.column, micros, now) })
 }
@@ -378,10 +378,10 @@ func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation, opts ...big
 	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
 	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
 		t.counted(request.Operation{Requests: 1, OrdinaryRequests: 1})
-		return t.rows.API.Apply(ctx, key, m, opts...)
+		return t.reader.table.API.Apply(ctx, key, m, opts...)
 	})
 	if err != nil {
-		return &DeleteError{Table: t.rows.ID, Row: key, Err: missing(t.rows.ID, call.Explain(ctx, err))}
+		return &DeleteError{Table: t.reader.table.ID, Row: key, Err: missing(t.reader.table.ID, call.Explain(ctx, err))}
 	}
 	return nil
 }

@@ -247,7 +247,7 @@ func (w *Writer) write(ctx context.Context, name string, events List, opts []Wri
 //   - A write with IfAbsent (ifAbsent), and the mark that it sets in a table of states, are conditional: a copy
 //     changes nothing, unless the event was deleted since. With Merge, the mark is not conditional, and a copy of it lets readers
 //     search once more.
-//   - A deletion (erasures.apply) deletes events and ranges of times again, with what was written there since. Writer.DeleteRange
+//   - A deletion (eraser.apply) deletes events and ranges of times again, with what was written there since. Writer.DeleteRange
 //     says so. Marks and runs of a rollup go only with the events of the whole bucket, so that windows are those of what is left.
 //   - A mark of a rollup or of a table of states is idempotent: readers take the events until a seal or a repair removes it. One of a
 //     rollup arrives in time: a sealer begins when all requests with the marks that it has noted have ended; see rollup.Row.
