@@ -277,20 +277,8 @@ func (b *backfill) run(ctx context.Context, all []*mapping) error {
 	case !b.DryRun:
 		b.Path = b.Checkpoint
 	}
-	closed, err := b.Open(b.call(), b.test.save)
-	if err != nil {
-		return err
-	}
-	defer closed()
-	if err := b.split(ctx); err != nil {
-		return err
-	}
-	err = work(ctx)
-	b.Mu.Lock()
-	defer b.Mu.Unlock()
-	err = cmp.Or(err, b.Save(true))
+	err := b.Run(ctx, b.call(), b.test.save, b.split, work)
 	b.report.BackfillCounts = b.progress.counts()
-	b.Tell(true)
 	return err
 }
 
@@ -492,7 +480,6 @@ func (b *backfill) rangesOf(ctx context.Context, l *mapping) ([]jobRange, error)
 
 // split splits the source into ranges, or takes those of the checkpoint.
 func (b *backfill) split(ctx context.Context) error {
-	b.Local.Started = time.Now()
 	found, err := b.resume()
 	b.progress.before, b.progress.beganAt = b.progress.counts().Events, b.progress.share()
 	if found || err != nil {

@@ -147,12 +147,7 @@ func (e *RollupError) Unwrap() error { return e.Err }
 func Rollup(ctx context.Context, client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
-	closed, err := s.Open(s.call(), s.test.save)
-	if err != nil {
-		return s.report(), err
-	}
-	defer closed()
-	err = s.run(ctx)
+	err := s.run(ctx)
 	return s.report(), cmp.Or(err, s.remaining())
 }
 

@@ -93,23 +93,7 @@ func (s *sealing) run(ctx context.Context) (failed error) {
 		opCtx := s.Hooks.start(ctx, &s.ops[i])
 		defer func() { s.Hooks.end(opCtx, &s.ops[i], failed) }()
 	}
-	s.Started = time.Now()
-	if err := s.split(ctx); err != nil {
-		return err
-	}
-	if s.All && !s.DryRun { // for events that were written without marks
-		if err := s.replicated(ctx); err != nil {
-			return err
-		}
-	}
-	failed = s.work(ctx)
-	s.Mu.Lock()
-	defer s.Mu.Unlock()
-	if failed == nil {
-		failed = s.Save(true)
-	}
-	s.Tell(true)
-	return failed
+	return s.Run(ctx, s.call(), s.test.save, s.split, s.work)
 }
 
 // split splits the tables into ranges, or takes those of the checkpoint.
@@ -126,6 +110,11 @@ func (s *sealing) split(ctx context.Context) error {
 
 // work searches and seals all ranges. It ends with the first error.
 func (s *sealing) work(ctx context.Context) error {
+	if s.All && !s.DryRun { // for events that were written without marks
+		if err := s.replicated(ctx); err != nil {
+			return err
+		}
+	}
 	var noted time.Time // when the search of the round before ended
 	for more := true; more || len(s.later) > 0; {
 		waits := len(s.later) > 0

@@ -87,18 +87,30 @@ func (l *Local) Stopping() bool {
 	return l.failed != nil
 }
 
-// Open locks the checkpoint of a call, if there is one, until closed is called. A test may replace how it is saved.
-func (l *Local) Open(call checkpoint.Call, save func(write func(text []byte) error, text []byte) error) (closed func(), err error) {
-	if l.Path == "" {
-		return func() {}, nil
+// Run executes a job: begin takes its progress from the checkpoint, which is then locked, or makes it; work does what is left. A test may
+// replace how the checkpoint is saved.
+func (l *Local) Run(
+	ctx context.Context, call checkpoint.Call, save func(write func(text []byte) error, text []byte) error, begin, work func(ctx context.Context) error,
+) (err error) {
+	if l.Path != "" {
+		if l.File, err = checkpoint.Open(l.Path, call); err != nil {
+			return err
+		}
+		defer l.File.Close()
+		if write := l.File.Write; save != nil {
+			l.File.Write = func(text []byte) error { return save(write, text) }
+		}
 	}
-	if l.File, err = checkpoint.Open(l.Path, call); err != nil {
-		return nil, err
+	l.Started = time.Now()
+	if err := begin(ctx); err != nil {
+		return err
 	}
-	if write := l.File.Write; save != nil {
-		l.File.Write = func(text []byte) error { return save(write, text) }
-	}
-	return l.File.Close, nil
+	err = work(ctx)
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	err = cmp.Or(err, l.Save(true))
+	l.Tell(true)
+	return err
 }
 
 // Load reads the checkpoint. It returns false if there is none.
