@@ -18,6 +18,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -83,6 +84,7 @@ type view struct {
 	series          []string
 	panels          []panel
 	time            timeScale
+	longest         int  // the largest number of points of a line
 	windows, events bool // what the points are
 	bands           bool
 	inexact         inexact
@@ -223,10 +225,8 @@ func (v *view) add(f *Field, drawn int) {
 		}
 		l, not := v.line(points)
 		undrawn += not
-		for _, run := range l.runs {
-			for j := range run {
-				p.low, p.high = min(p.low, run[j].Min), max(p.high, run[j].Max)
-			}
+		if l.stats.count > 0 {
+			p.low, p.high = min(p.low, l.stats.min), max(p.high, l.stats.max)
 		}
 		p.lines = append(p.lines, l)
 	}
@@ -242,11 +242,12 @@ func (v *view) add(f *Field, drawn int) {
 // line splits points into runs, and returns how many cannot be drawn.
 func (v *view) line(points []Point) (l line, undrawn int) {
 	var joined []Point
+	drawn := 0
 	end := func() {
 		if len(joined) > 0 {
 			l.runs = append(l.runs, joined)
 		}
-		joined = nil
+		drawn, joined = drawn+len(joined), nil
 	}
 	for _, p := range points {
 		switch {
@@ -269,7 +270,25 @@ func (v *view) line(points []Point) (l line, undrawn int) {
 		v.events = v.events || p.single()
 	}
 	end()
+	v.longest = max(v.longest, drawn)
 	return l, undrawn
+}
+
+// points yields all points that are drawn.
+func (v *view) points() iter.Seq[*Point] {
+	return func(yield func(*Point) bool) {
+		for i := range v.panels {
+			for _, l := range v.panels[i].lines {
+				for _, run := range l.runs {
+					for k := range run {
+						if !yield(&run[k]) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // add adds a point. The mean is that of all values, computed so that it cannot overflow.

@@ -176,18 +176,10 @@ func (v *view) data() ([]byte, error) {
 // numbers of JavaScript cannot count its range.
 func (v *view) unit() int64 {
 	unit := int64(1e9)
-	fits := func(t time.Time) {
-		for unit > 1 && (int64(t.Nanosecond())-int64(v.time.from.Nanosecond()))%unit != 0 {
-			unit /= 1000
-		}
-	}
-	for i := range v.panels {
-		for j := range v.panels[i].lines {
-			for _, run := range v.panels[i].lines[j].runs {
-				for k := range run {
-					fits(run[k].Start)
-					fits(run[k].End)
-				}
+	for p := range v.points() {
+		for _, t := range []time.Time{p.Start, p.End} {
+			for unit > 1 && (int64(t.Nanosecond())-int64(v.time.from.Nanosecond()))%unit != 0 {
+				unit /= 1000
 			}
 		}
 	}
@@ -209,36 +201,19 @@ func count(from, to time.Time, unit int64) int64 {
 // precision returns how many characters of a time such as 2021-03-05 12:00:00.000000000 tell the
 // points of a chart apart.
 func (v *view) precision(unit int64) int {
-	switch {
-	case unit == 1e6:
-		return len("2021-03-05 12:00:00.000")
-	case unit == 1e3:
-		return len("2021-03-05 12:00:00.000000")
-	case unit == 1:
-		return len("2021-03-05 12:00:00.000000000")
+	if unit < 1e9 {
+		return len("2021-03-05 12:00:00.000000000") - len(strconv.FormatInt(unit, 10)) + 1
 	}
-	length := len("2021-03-05")
-	for i := range v.panels {
-		for j := range v.panels[i].lines {
-			for _, run := range v.panels[i].lines[j].runs {
-				for k := range run {
-					length = max(length, clockLength(run[k].Start.In(v.time.zone)))
-				}
-			}
+	length := len(time.DateOnly)
+	for p := range v.points() {
+		switch hour, minute, second := p.Start.In(v.time.zone).Clock(); {
+		case second != 0:
+			return len(time.DateTime)
+		case hour != 0 || minute != 0:
+			length = len("2021-03-05 12:00")
 		}
 	}
 	return length
-}
-
-// clockLength returns how many characters of a time are significant.
-func clockLength(t time.Time) int {
-	switch hour, minute, second := t.Clock(); {
-	case second != 0:
-		return len("2021-03-05 12:00:00")
-	case hour != 0 || minute != 0:
-		return len("2021-03-05 12:00")
-	}
-	return len("2021-03-05")
 }
 
 // values adds a line. Lines with equal times share them.

@@ -146,21 +146,6 @@ func (v *view) drawing(width float64) *drawing {
 	return d
 }
 
-// longest returns the largest number of points of a line.
-func (v *view) longest() int {
-	n := 0
-	for i := range v.panels {
-		for j := range v.panels[i].lines {
-			points := 0
-			for _, run := range v.panels[i].lines[j].runs {
-				points += len(run)
-			}
-			n = max(n, points)
-		}
-	}
-	return n
-}
-
 // panelHeight returns the height of each panel: less if there are several.
 func (v *view) panelHeight() float64 {
 	switch len(v.panels) {
@@ -206,7 +191,7 @@ func (d *drawing) panels(top float64) float64 {
 	if len(d.view.series) > 3 {
 		class += " many"
 	}
-	if d.view.longest() > int(d.right-d.left) {
+	if d.view.longest > int(d.right-d.left) {
 		class += " dense"
 	}
 	d.line(`<g class="panels%s">`, class)

@@ -1,7 +1,7 @@
 package chart
 
 import (
-	"cmp"
+	"iter"
 	"math"
 	"time"
 )
@@ -170,17 +170,29 @@ func (s *timeScale) fractions(least float64) []timeTick {
 	}
 }
 
+// periods yields the beginnings and the ends of the periods of the range with one offset from UTC. The last one may have no end.
+func (s *timeScale) periods() iter.Seq2[time.Time, time.Time] {
+	return func(yield func(at, end time.Time) bool) {
+		for at := s.from.In(s.zone); !at.After(s.to); {
+			_, end := at.ZoneBounds()
+			if !end.IsZero() && !end.After(at) {
+				end = at.Add(day * time.Second) // package time ends leap years that it computes a day early
+			}
+			if !yield(at, end) || end.IsZero() {
+				return
+			}
+			at = end.In(s.zone)
+		}
+	}
+}
+
 // boundaries returns the first instants at which clocks show each multiple of a step: where they go
 // forward over one, the instant at which they do; where they go back over one, only the first pass.
 func (s *timeScale) boundaries(step calendarStep) []time.Time {
 	var out []time.Time
 	next := step.from(wall(s.from.In(s.zone)) - 1)
-	for at := s.from.In(s.zone); !at.After(s.to); {
+	for at, end := range s.periods() {
 		_, offset := at.Zone()
-		_, end := at.ZoneBounds()
-		if !end.IsZero() && !end.After(at) {
-			end = at.Add(day * time.Second) // package time ends leap years that it computes a day early
-		}
 		for {
 			t := time.Unix(next-int64(offset), 0)
 			if t.Before(at) {
@@ -195,7 +207,6 @@ func (s *timeScale) boundaries(step calendarStep) []time.Time {
 			out = append(out, t.In(s.zone))
 			next = step.from(max(next, wall(t.In(s.zone))))
 		}
-		at = end.In(s.zone)
 	}
 	return out
 }
@@ -247,19 +258,11 @@ type offset struct {
 // offsets returns the periods of the time zone in the range.
 func (s *timeScale) offsets() []offset {
 	var out []offset
-	for at := s.from.In(s.zone); !at.After(s.to); {
+	for at := range s.periods() {
 		name, seconds := at.Zone()
-		if n := len(out); n == 0 || cmp.Compare(out[n-1].seconds, seconds) != 0 || out[n-1].name != name {
+		if n := len(out); n == 0 || out[n-1].seconds != seconds || out[n-1].name != name {
 			out = append(out, offset{at, seconds, name})
 		}
-		_, end := at.ZoneBounds()
-		if end.IsZero() {
-			break
-		}
-		if !end.After(at) {
-			end = at.Add(day * time.Second)
-		}
-		at = end.In(s.zone)
 	}
 	return out
 }
