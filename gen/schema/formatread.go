@@ -18,19 +18,21 @@ type source struct {
 
 // piece is a node with its source text.
 type piece struct {
-	node    *node
-	text    []string // lines of a scalar; those after the first without their indentation
-	block   bool     // a block scalar, which begins with | or >
-	inline  bool     // a list or mapping in brackets on one line
-	column  int      // of the entries of a block; 0 in brackets
-	parts   []*part
-	foot    []string // comments below the last part; "" is a blank line
-	aligned bool     // the values of a mapping are aligned
-	end     int      // the offset behind it in the source
+	node       *node
+	begin, end int      // offsets in the source
+	text       []string // lines of a scalar; those after the first without their indentation
+	block      bool     // a block scalar, which begins with | or >
+	open       bool     // a list or mapping in brackets
+	inline     bool     // in brackets on one line
+	column     int      // of the entries of a block; 0 in brackets
+	parts      []*part
+	foot       []string // comments below the last part; "" is a blank line
+	aligned    bool     // the values of a mapping are aligned
 }
 
 // part is an entry of a mapping or an item of a list.
 type part struct {
+	begin  int      // offset in the source
 	head   []string // comments above; "" is a blank line
 	name   string   // the key; empty for an item
 	key    string   // source text of the key
@@ -46,10 +48,9 @@ const documentStart = "---"
 type sourceReader struct {
 	w *walker
 	places
-	masked  []byte // the text with letters in place of scalars, also of their line breaks
-	scalars map[*node]*piece
-	lines   []sourceLine // of masked
-	next    int          // the first line whose comments have no place yet
+	masked []byte       // the text with letters in place of scalars, also of their line breaks
+	lines  []sourceLine // of masked
+	next   int          // the first line whose comments have no place yet
 }
 
 // sourceLine is a line of a file. A scalar of several lines is within one.
@@ -68,11 +69,11 @@ func readSource(w *walker, text []byte) *source {
 	if len(w.diags) > 0 {
 		return nil
 	}
-	r := &sourceReader{w: w, places: newPlaces(string(text)), masked: bytes.Clone(text), scalars: map[*node]*piece{}}
-	r.mask(root)
-	r.split()
-	p, _ := r.piece(root, false)
+	r := &sourceReader{w: w, places: newPlaces(string(text)), masked: bytes.Clone(text)}
+	p := r.piece(root, false)
 	p.inline = false
+	r.split()
+	r.place(p)
 	p.foot = append(p.foot, footOf(p.settle(r.above(len(r.lines)), 0))...)
 	out := &source{root: p}
 	for _, l := range r.lines {
@@ -93,44 +94,60 @@ func readSource(w *walker, text []byte) *source {
 	return out
 }
 
-// mask finds the source text of all scalars in a node.
-func (r *sourceReader) mask(n *node) {
+// upToBracket matches what is before a closing bracket.
+var upToBracket = regexp.MustCompile(`^(?:[^]}#]|#[^\n]*)*`)
+
+// piece finds a node in the text, and masks its scalars.
+func (r *sourceReader) piece(n *node, brackets bool) *piece {
+	p := &piece{node: n, begin: r.offset(n.pos.Line, n.pos.Column)}
+	p.end = p.begin
 	if n.kind == scalar {
-		r.scalars[n] = r.scalar(n, r.offset(n.pos.Line, n.pos.Column))
+		r.scalar(p)
+		return p
+	}
+	if rest := r.text[p.begin:]; strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "{") {
+		p.open, p.end = true, p.end+1
+	} else if !brackets {
+		p.column = n.pos.Column
 	}
 	for _, item := range n.items {
-		r.mask(item)
+		value := r.piece(item, brackets || p.open)
+		p.parts, p.end = append(p.parts, &part{begin: value.begin, value: value}), value.end
 	}
 	for _, e := range n.entries {
-		r.mask(e.key)
-		r.mask(e.value)
+		key, value := r.piece(e.key, brackets), r.piece(e.value, brackets || p.open)
+		p.parts = append(p.parts, &part{begin: key.begin, name: e.key.text, key: strings.Join(key.text, "\n"), value: value})
+		p.end = value.end
 	}
+	if p.open {
+		p.end += len(upToBracket.FindString(r.text[p.end:])) + 1
+	}
+	p.inline = p.column == 0 && !strings.Contains(r.text[p.begin:min(p.end, len(r.text))], "\n")
+	return p
 }
 
 // quotedText matches a scalar in quotes at the beginning of a text.
 var quotedText = regexp.MustCompile(`^(?s:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')`)
 
-// scalar reads a scalar at an offset.
-func (r *sourceReader) scalar(n *node, from int) *piece {
-	p := &piece{node: n}
-	rest := r.text[from:]
+// scalar reads a scalar.
+func (r *sourceReader) scalar(p *piece) {
+	rest := r.text[p.begin:]
 	switch quoted := quotedText.FindString(rest); {
-	case n.plain:
-		r.take(p, from, plainWidth(rest, n.text))
+	case p.node.plain:
+		r.take(p, p.begin, plainWidth(rest, p.node.text))
 		for i := range p.text {
 			p.text[i] = strings.TrimRight(p.text[i], " \t")
 		}
 	case quoted != "":
-		r.take(p, from, len(quoted))
+		r.take(p, p.begin, len(quoted))
 	default:
-		r.blockScalar(p, from)
+		r.blockScalar(p)
 	}
-	return p
 }
 
 // blockScalar reads a scalar that begins with | or > and has its text on the lines below.
-func (r *sourceReader) blockScalar(p *piece, from int) {
-	first, rest, _ := strings.Cut(r.text[from:], "\n")
+func (r *sourceReader) blockScalar(p *piece) {
+	first, rest, _ := strings.Cut(r.text[p.begin:], "\n")
 	indicator, _, _ := strings.Cut(first, "#")
 	indicator = strings.TrimRight(indicator, " \t")
 	if strings.ContainsAny(indicator, "123456789") {
@@ -138,9 +155,9 @@ func (r *sourceReader) blockScalar(p *piece, from int) {
 	}
 	lines, indent := blockLines(rest, strings.Trim(p.node.text, "\n") == "", strings.Contains(indicator, "+"))
 	if len(lines) > 0 {
-		r.take(p, from+len(first), 1+len(strings.Join(lines, "\n")))
+		r.take(p, p.begin+len(first), 1+len(strings.Join(lines, "\n")))
 	}
-	r.take(p, from, len(indicator))
+	r.take(p, p.begin, len(indicator))
 	p.block = true
 	for _, line := range lines {
 		p.text = append(p.text, line[min(indent, len(line)):])
@@ -193,13 +210,12 @@ func blockLines(text string, empty, keep bool) (lines []string, indent int) {
 func (r *sourceReader) split() {
 	offset := 0
 	for masked := range bytes.SplitSeq(r.masked, []byte("\n")) {
-		code, comment, commented := bytes.Cut(masked, []byte("#"))
+		code, _, commented := bytes.Cut(masked, []byte("#"))
 		at := offset + len(code)
 		l := sourceLine{offset: offset, bare: len(bytes.TrimSpace(code)) == 0, pos: r.pos(r.w.file, at)}
 		if commented {
 			text, _, _ := strings.Cut(r.text[at:offset+len(masked)], "\n")
 			l.comment = strings.TrimRight(text, " \t")
-			copy(comment, bytes.Repeat([]byte(" "), len(comment))) // it may have brackets
 		}
 		if !commented && string(bytes.TrimRight(code, " \t")) == documentStart {
 			l.bare, l.comment, l.pos.Column = true, documentStart, 1
@@ -252,53 +268,6 @@ func footOf(lines []sourceLine) []string {
 	return out
 }
 
-// piece reads a node, and returns the line in which it begins.
-func (r *sourceReader) piece(n *node, brackets bool) (p *piece, line int) {
-	begin := r.offset(n.pos.Line, n.pos.Column)
-	line = r.lineOf(begin)
-	if n.kind == scalar {
-		return r.scalars[n], line
-	}
-	p = &piece{node: n, end: begin}
-	open := begin < len(r.text) && strings.IndexByte("[{", r.text[begin]) >= 0
-	if !open && !brackets {
-		p.column = n.pos.Column
-	}
-	for _, item := range n.items {
-		r.part(p, nil, item, open || brackets)
-	}
-	for _, e := range n.entries {
-		r.part(p, e.key, e.value, open || brackets)
-	}
-	if open {
-		p.end = r.closing(begin)
-		below := r.above(r.lineOf(p.end))
-		p.foot = footOf(below)
-		if len(p.parts) == 0 {
-			r.unmoved(below)
-		}
-	}
-	p.inline = p.column == 0 && !strings.Contains(r.text[begin:p.end], "\n")
-	return p, line
-}
-
-// closing returns the offset of the bracket that closes the one at an offset.
-func (r *sourceReader) closing(open int) int {
-	depth := 0
-	for i, c := range r.masked[open:] {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		}
-		if depth == 0 {
-			return open + i
-		}
-	}
-	return len(r.masked) // unreachable: the YAML library has found it
-}
-
 // unmoved rejects comments.
 func (r *sourceReader) unmoved(lines []sourceLine) {
 	for _, l := range lines {
@@ -309,32 +278,32 @@ func (r *sourceReader) unmoved(lines []sourceLine) {
 	}
 }
 
-// part reads an item, or a key and its value, and adds it to p.
-func (r *sourceReader) part(p *piece, key, value *node, brackets bool) {
-	begin := value
-	if key != nil {
-		begin = key
+// place attaches comments to the parts of a piece.
+func (r *sourceReader) place(p *piece) {
+	for i, of := range p.parts {
+		line, at := r.lineOf(of.begin), r.lineOf(of.value.begin)
+		above := r.above(line)
+		if i > 0 && p.column > 0 {
+			above = p.parts[i-1].value.settle(above, p.column)
+		}
+		if of.head = texts(above); of.key != "" {
+			r.lines[line].owner = of
+		}
+		r.place(of.value)
+		switch {
+		case of.value.node.kind == scalar || of.value.inline:
+			r.unmoved(r.lines[line:at])
+			r.next = max(r.next, at)
+			r.lines[at].owner = of
+		case of.value.column == 0:
+			r.lines[r.lineOf(of.value.end-1)].owner = nil // a comment after the last bracket would move
+		}
 	}
-	line := r.lineOf(r.offset(begin.pos.Line, begin.pos.Column))
-	above := r.above(line)
-	if len(p.parts) > 0 && p.column > 0 {
-		above = p.parts[len(p.parts)-1].value.settle(above, p.column)
-	}
-	out := &part{head: texts(above)}
-	p.parts = append(p.parts, out)
-	if key != nil {
-		out.name, out.key = key.text, strings.Join(r.scalars[key].text, "\n")
-		r.lines[line].owner = out
-	}
-	of, at := r.piece(value, brackets)
-	out.value, p.end = of, of.end
-	switch {
-	case value.kind == scalar || of.inline:
-		r.unmoved(r.lines[line:at])
-		r.next = max(r.next, at)
-		r.lines[at].owner = out
-	case of.column == 0:
-		r.lines[r.lineOf(of.end)].owner = nil // a comment after the last bracket would move
+	if p.open {
+		below := r.above(r.lineOf(p.end - 1))
+		if p.foot = footOf(below); len(p.parts) == 0 {
+			r.unmoved(below)
+		}
 	}
 }
 
