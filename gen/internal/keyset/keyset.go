@@ -2,14 +2,17 @@
 // by segment. Two sets overlap if they have a key in common.
 package keyset
 
-import "slices"
+import (
+	"fmt"
+	"regexp/syntax"
+	"strings"
+)
 
-// Set is a set of byte strings. The zero Set is not valid.
-type Set struct {
-	// build adds the states that accept the set after state from, and returns the state
-	// that follows it.
-	build func(m *machine, from int) (to int)
-}
+// Set is a set of byte strings: a regular expression in which a byte is the character with its number.
+type Set string
+
+// nothing is the set without strings.
+const nothing Set = `[^\x00-\x{10ffff}]`
 
 // Class is a set of bytes: all those in any of the inclusive ranges.
 type Class [][2]byte
@@ -23,55 +26,55 @@ var (
 // Bytes returns the bytes of a string.
 func Bytes(s string) Class {
 	var out Class
-	for _, b := range slices.Compact(slices.Sorted(slices.Values([]byte(s)))) {
-		if last := len(out) - 1; last >= 0 && out[last][1]+1 == b {
-			out[last][1] = b
-			continue
-		}
-		out = append(out, [2]byte{b, b})
+	for i := range len(s) {
+		out = append(out, [2]byte{s[i], s[i]})
 	}
 	return out
 }
 
 // Without returns the bytes of the class other than b.
 func (c Class) Without(b byte) Class {
+	return append(c.within(0, int(b)-1), c.within(int(b)+1, 255)...)
+}
+
+// within returns the bytes of the class from least to most.
+func (c Class) within(least, most int) Class {
 	var out Class
 	for _, r := range c {
-		if b < r[0] || b > r[1] {
-			out = append(out, r)
-			continue
-		}
-		if b < r[1] { // first, because it has the letters for examples
-			out = append(out, [2]byte{b + 1, r[1]})
-		}
-		if r[0] < b {
-			out = append(out, [2]byte{r[0], b - 1})
+		if from, to := max(int(r[0]), least), min(int(r[1]), most); from <= to {
+			out = append(out, [2]byte{byte(from), byte(to)})
 		}
 	}
 	return out
 }
 
+// set is the set of the strings of one byte of the class.
+func (c Class) set() Set {
+	if len(c) == 0 {
+		return nothing
+	}
+	out := Set("[")
+	for _, r := range c {
+		out += Set(fmt.Sprintf(`\x%02x-\x%02x`, r[0], r[1]))
+	}
+	return out + "]"
+}
+
 // Text is the set of one string.
 func Text(s string) Set {
-	return Set{func(m *machine, at int) int {
-		for i := range len(s) {
-			at = m.step(at, Class{{s[i], s[i]}})
-		}
-		return at
-	}}
+	out := Set("")
+	for i := range len(s) {
+		out += Set(fmt.Sprintf(`\x%02x`, s[i]))
+	}
+	return out
 }
 
 // Repeat is the set of all strings of n bytes of a class or, if n is 0, of one or more.
 func Repeat(c Class, n int) Set {
-	return Set{func(m *machine, at int) int {
-		for range max(1, n) {
-			at = m.step(at, c)
-		}
-		if n == 0 {
-			m.connect(at, c, at)
-		}
-		return at
-	}}
+	if n == 0 {
+		return c.set() + "+"
+	}
+	return Set(strings.Repeat(string(c.set()), n)) // {n} has a limit
 }
 
 // Optional is the union of the set and the empty string.
@@ -80,226 +83,144 @@ func Optional(s Set) Set { return Union(s, Text("")) }
 // Between is the set of the strings from low to high, inclusive, which have the same
 // length. At each position where low has a byte of the class, the strings have any byte of
 // the class; elsewhere, they have the byte of low.
-func Between(low, high string, c Class) Set {
-	return Set{func(m *machine, at int) int {
-		// The states after prefixes that equal those of low, of high, of both, and of neither.
-		const onLow, onHigh, onBoth, free = 0, 1, 2, 3
-		now := [4]int{-1, -1, at, -1}
-		for i := range len(low) {
-			next := [4]int{m.state(), m.state(), m.state(), m.state()}
-			for mode, from := range now {
-				if from < 0 {
-					continue
-				}
-				lo, hi := byte(0), byte(255)
-				if mode == onLow || mode == onBoth {
-					lo = low[i]
-				}
-				if mode == onHigh || mode == onBoth {
-					hi = high[i]
-				}
-				for _, b := range allowed(c, low[i], lo, hi) {
-					to := free
-					isLow, isHigh := mode != onHigh && mode != free && b == low[i], mode != onLow && mode != free && b == high[i]
-					switch {
-					case mode == onBoth && isLow && isHigh:
-						to = onBoth
-					case isLow:
-						to = onLow
-					case isHigh:
-						to = onHigh
-					}
-					m.connect(from, Class{{b, b}}, next[to])
-				}
-			}
-			now = next
-		}
-		end := m.state()
-		for _, state := range now {
-			if state >= 0 {
-				m.skip(state, end)
-			}
-		}
-		return end
-	}}
-}
+func Between(low, high string, c Class) Set { return between(low, high, true, true, c) }
 
-// allowed lists the bytes from lo to hi that are allowed where low has b.
-func allowed(c Class, b, lo, hi byte) []byte {
-	if !c.has(b) {
-		if lo <= b && b <= hi {
-			return []byte{b}
-		}
-		return nil
+// between is Between for the ends of strings: low bounds them only if from is set, and high if to is.
+func between(low, high string, from, to bool, c Class) Set {
+	if low == "" {
+		return ""
 	}
-	var out []byte
-	for n := int(lo); n <= int(hi); n++ {
-		if c.has(byte(n)) {
-			out = append(out, byte(n))
-		}
+	own, least, most := c, 0, 255
+	if b := int(low[0]); len(c.within(b, b)) == 0 {
+		own = Bytes(low[:1])
 	}
-	return out
-}
-
-// has reports whether b is in the class.
-func (c Class) has(b byte) bool {
-	return slices.ContainsFunc(c, func(r [2]byte) bool { return r[0] <= b && b <= r[1] })
+	if from && to && low[0] == high[0] {
+		return Text(low[:1]) + between(low[1:], high[1:], true, true, c)
+	}
+	var sets []Set
+	if from {
+		least = int(low[0]) + 1
+		sets = append(sets, Text(low[:1])+between(low[1:], high[1:], true, false, c))
+	}
+	if to {
+		most = int(high[0]) - 1
+		sets = append(sets, own.within(most+1, most+1).set()+between(low[1:], high[1:], false, true, c))
+	}
+	return Union(append(sets, own.within(least, most).set()+between(low[1:], high[1:], false, false, c))...)
 }
 
 // Concat is the set of the concatenations of one string from each set.
 func Concat(sets ...Set) Set {
-	return Set{func(m *machine, at int) int {
-		for _, s := range sets {
-			at = s.build(m, at)
-		}
-		return at
-	}}
+	out := Set("")
+	for _, s := range sets {
+		out += s
+	}
+	return out
 }
 
 // Union is the set of the strings that are in any of the sets.
 func Union(sets ...Set) Set {
-	return Set{func(m *machine, at int) int {
-		end := m.state()
-		for _, s := range sets {
-			from := m.state()
-			m.skip(at, from)
-			m.skip(s.build(m, from), end)
-		}
-		return end
-	}}
-}
-
-// machine is a nondeterministic automaton.
-type machine struct {
-	edges [][]edge
-	skips [][]int // transitions without a byte
-}
-
-// edge is a transition on a byte from lo to hi.
-type edge struct {
-	lo, hi byte
-	to     int
-}
-
-// compile returns the automaton of a set, which starts in state 0, and its last state.
-func compile(s Set) (m *machine, last int) {
-	m = &machine{}
-	return m, s.build(m, m.state())
-}
-
-// state adds a state.
-func (m *machine) state() int {
-	m.edges, m.skips = append(m.edges, nil), append(m.skips, nil)
-	return len(m.edges) - 1
-}
-
-// step adds a state that is reached by a byte of the class.
-func (m *machine) step(from int, c Class) int {
-	to := m.state()
-	m.connect(from, c, to)
-	return to
-}
-
-// connect adds transitions from one state to another on the bytes of the class.
-func (m *machine) connect(from int, c Class, to int) {
-	for _, r := range c {
-		m.edges[from] = append(m.edges[from], edge{r[0], r[1], to})
+	if len(sets) == 0 {
+		return nothing
 	}
+	out := "(?:" + sets[0]
+	for _, s := range sets[1:] {
+		out += "|" + s
+	}
+	return out + ")"
 }
 
-// skip adds a transition from one state to another on the empty string.
-func (m *machine) skip(from, to int) { m.skips[from] = append(m.skips[from], to) }
+// compile returns the automaton of a set.
+func compile(s Set) (*syntax.Prog, error) {
+	re, err := syntax.Parse(string(s), syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	return syntax.Compile(re.Simplify())
+}
 
 // maxPairs bounds the work of Overlap.
 const maxPairs = 1 << 20
 
-// pair is a state of each of two automata.
-type pair struct{ a, b int }
+// pair is an instruction of each of two automata.
+type pair struct{ a, b uint32 }
 
-// reached records how a pair was reached.
+// reached is how a pair is reached: from another one, by a byte or by none.
 type reached struct {
 	from pair
-	by   byte
-	byte bool // it took a byte
+	by   string
 }
 
 // Overlap reports whether any string is in both sets, and returns a shortest one. If the sets
 // are too large to decide, it reports true, without an example.
 func Overlap(a, b Set) (example string, ok bool) {
-	ma, lastA := compile(a)
-	mb, lastB := compile(b)
-	start, goal := pair{0, 0}, pair{lastA, lastB}
-	seen := map[pair]reached{start: {}}
-	level := []pair{start} // reached by strings of one length
-	for len(level) > 0 {
-		for i := 0; i < len(level); i++ { // grows by pairs that are reached without a byte
-			p := level[i]
-			if p == goal {
-				return spell(seen, start, goal), true
-			}
-			visit := func(q pair) {
-				if _, known := seen[q]; !known {
-					seen[q] = reached{from: p}
-					level = append(level, q)
+	pa, errA := compile(a)
+	pb, errB := compile(b)
+	if errA != nil || errB != nil {
+		return "", true
+	}
+	seen, level := map[pair]reached{}, []pair{} // those that are reached by strings of one length
+	var add func(p pair, how reached)
+	add = func(p pair, how reached) {
+		if _, known := seen[p]; known {
+			return
+		}
+		seen[p], level = how, append(level, p)
+		for _, to := range skips(&pa.Inst[p.a]) {
+			add(pair{to, p.b}, reached{from: p})
+		}
+		for _, to := range skips(&pb.Inst[p.b]) {
+			add(pair{p.a, to}, reached{from: p})
+		}
+	}
+	start := pair{uint32(pa.Start), uint32(pb.Start)}
+	for add(start, reached{}); len(level) > 0; {
+		now := level
+		level = nil
+		for _, p := range now {
+			x, y := &pa.Inst[p.a], &pb.Inst[p.b]
+			if x.Op == syntax.InstMatch && y.Op == syntax.InstMatch {
+				for ; p != start; p = seen[p].from {
+					example = seen[p].by + example
 				}
+				return example, true
 			}
-			for _, to := range ma.skips[p.a] {
-				visit(pair{to, p.b})
-			}
-			for _, to := range mb.skips[p.b] {
-				visit(pair{p.a, to})
+			if c, ok := common(x, y); ok {
+				add(pair{x.Out, y.Out}, reached{p, string([]byte{c})})
 			}
 		}
 		if len(seen) > maxPairs {
 			return "", true
 		}
-		level = advance(ma, mb, level, seen)
 	}
 	return "", false
 }
 
-// advance returns the pairs that one more byte leads to.
-func advance(ma, mb *machine, level []pair, seen map[pair]reached) []pair {
-	var next []pair
-	for _, p := range level {
-		for _, ea := range ma.edges[p.a] {
-			for _, eb := range mb.edges[p.b] {
-				lo, hi := max(ea.lo, eb.lo), min(ea.hi, eb.hi)
-				q := pair{ea.to, eb.to}
-				if _, known := seen[q]; lo > hi || known {
-					continue
-				}
-				seen[q] = reached{from: p, by: readable(lo, hi), byte: true}
-				next = append(next, q)
-			}
-		}
+// skips returns the instructions that follow one without a byte.
+func skips(i *syntax.Inst) []uint32 {
+	switch i.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		return []uint32{i.Out, i.Arg}
+	case syntax.InstCapture, syntax.InstNop:
+		return []uint32{i.Out}
 	}
-	return next
+	return nil
 }
 
-// readable returns a byte from lo to hi, a letter or a digit if there is one.
-func readable(lo, hi byte) byte {
-	for _, b := range []byte("a1A-_") {
-		if lo <= b && b <= hi {
-			return b
+// common returns a byte that both of two instructions match, a letter or a digit if there is one.
+func common(a, b *syntax.Inst) (byte, bool) {
+	if len(a.Rune) == 0 || len(b.Rune) == 0 {
+		return 0, false
+	}
+	for _, c := range "a1A-_!" {
+		if a.MatchRune(c) && b.MatchRune(c) {
+			return byte(c), true
 		}
 	}
-	if lo < '!' && hi >= '!' {
-		return '!'
-	}
-	return lo
-}
-
-// spell returns the string by which goal was reached.
-func spell(seen map[pair]reached, start, goal pair) string {
-	var out []byte
-	for p := goal; p != start; {
-		r := seen[p]
-		if r.byte {
-			out = append(out, r.by)
+	for c := a.Rune[0]; c <= a.Rune[len(a.Rune)-1]; c++ {
+		if a.MatchRune(c) && b.MatchRune(c) {
+			return byte(c), true
 		}
-		p = r.from
 	}
-	slices.Reverse(out)
-	return string(out)
+	return 0, false
 }
