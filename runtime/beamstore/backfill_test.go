@@ -2,7 +2,6 @@ package beamstore_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -166,22 +165,4 @@ func amount(t *testing.T, bt *storetest.Bigtable, table string) (n int) {
 		n += len(row.Events)
 	}
 	return n
-}
-
-// Tables that store.Backfill refuses are refused before anything runs.
-func TestRefusedBackfills(t *testing.T) {
-	_, s := beam.NewPipelineWithRoot()
-	conn := connection("localhost:1")
-	var unknown *store.UnknownTableError
-	if err := plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"nope"}}); !errors.As(err, &unknown) {
-		t.Error(err)
-	}
-	var states *store.BackfillError
-	if err := plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"samples_now"}}); !errors.As(err, &states) {
-		t.Error(err)
-	}
-	var times *store.RangeError
-	if err := plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{From: begin, To: begin.Add(-time.Hour)}); !errors.As(err, &times) {
-		t.Error(err)
-	}
 }
