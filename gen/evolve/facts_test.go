@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -207,25 +206,10 @@ func TestNamesOfChanges(t *testing.T) {
 	}
 	first := diffAll(&lock.Lock{}, version("int64", "1d", "30d")).Next(nil)
 	c := diffAll(first, version("string", "1h", "7d"))
-	var names []string
-	for _, f := range c.Findings {
-		if f.Rule.Class == evolve.Data {
-			names = append(names, f.Name)
-		}
-	}
+	names := dataOf(c)
 	slices.Sort(names)
 	want := []string{"E04:events/a", "E04:events/b", "E10:events/a/value", "E10:events/b/value", "E15:events/a/a", "E15:events/b/b"}
 	assert.Same(t, want, names)
-}
-
-// A field whose type changes may become required in the same edit: these are two changes.
-func TestTypeAndPresence(t *testing.T) {
-	const table = "  t: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1d, family: m, ttl: {max_age: 30d}}\n"
-	known := diffAll(&lock.Lock{}, []*layout.Layout{newTable(t, "n: int64, value: {type: int64, optional: true}", table)}).Next(nil)
-	c := diffAll(known, []*layout.Layout{newTable(t, "n: int64, value: string", table)})
-	if want := []string{"E10:t/value", "E13:t/value"}; !slices.Equal(namesOf(c), want) {
-		t.Errorf("%q instead of %q", namesOf(c), want)
-	}
 }
 
 // harms are edits that are refused on their own, and the names by which they are accepted.

@@ -2,12 +2,12 @@ package evolve_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
@@ -18,7 +18,7 @@ import (
 
 // diffAll compares all schemas of a project with a lock.
 func diffAll(old *lock.Lock, layouts []*layout.Layout) *evolve.Comparison {
-	return evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Gone: func(*lock.Table) diag.Pos { return diag.Pos{} }})
+	return evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Gone: gone})
 }
 
 // dataOf returns the names of the changes of class DATA.
@@ -55,13 +55,7 @@ type placed map[string][]string
 
 func (p placed) String() string {
 	var out []string
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range p {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
 		out = append(out, name+strings.Join(p[name], "+"))
 	}
 	return strings.Join(out, " ")
@@ -110,17 +104,14 @@ func TestExchanges(t *testing.T) {
 	wrong, right := 0, 0
 	// step returns the owners of places after an edit, and whether it may pass.
 	step := func(old, new placed, owners map[string]string) (map[string]string, bool) {
-		out, passes := map[string]string{}, map[string]string{}
-		for place, owner := range owners {
-			out[place] = owner
-		}
+		out, passes := maps.Clone(owners), map[string]string{}
 		ok := true
 		for name, places := range new {
 			for _, place := range places {
 				if was := owners[place]; was != "" && was != name {
 					_, had := old[name]
 					_, has := new[was]
-					ok = ok && !had && !has && (passes[was] == "" || passes[was] == name) && !slices.Contains(values(owners), name)
+					ok = ok && !had && !has && (passes[was] == "" || passes[was] == name) && !slices.Contains(slices.Collect(maps.Values(owners)), name)
 					ok = ok && !slices.ContainsFunc(places, func(o string) bool { return owners[o] != "" && owners[o] != was })
 					passes[was] = name
 				}
@@ -141,7 +132,7 @@ func TestExchanges(t *testing.T) {
 		foreign := slices.ContainsFunc(found, func(name string) bool { return strings.HasPrefix(name, "E22:") })
 		kept := true // all places with events
 		for place := range owners {
-			kept = kept && slices.ContainsFunc(slices.Concat(values(new)...), func(o string) bool { return o == place })
+			kept = kept && slices.Contains(slices.Concat(slices.Collect(maps.Values(new))...), place)
 		}
 		switch {
 		case !ok && !foreign, ok && kept && len(found) > 0, !kept && len(found) == 0:
@@ -180,14 +171,6 @@ func TestExchanges(t *testing.T) {
 	if wrong < testlong.Pick(50, 1000) || right < testlong.Pick(25, 500) {
 		t.Errorf("%d edits give events to others, %d do not", wrong, right)
 	}
-}
-
-func values[T any](m map[string]T) []T {
-	var out []T
-	for _, v := range m {
-		out = append(out, v)
-	}
-	return out
 }
 
 // TestRemovedOwner lets a schema of another name take the table of a removed schema: its events

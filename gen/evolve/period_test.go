@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
@@ -17,10 +16,23 @@ import (
 	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
+// day parses a date; the zero time if it is empty.
+func day(text string) (out time.Time) {
+	if text != "" {
+		out = must(time.Parse(time.DateOnly, text))
+	}
+	return out
+}
+
 // schemaOf returns a schema with one table, which ends as given.
-func schemaOf(t *testing.T, fields, table string) (*schema.Schema, *layout.Layout) {
+func schemaOf(t *testing.T, table string) (*schema.Schema, *layout.Layout) {
 	t.Helper()
-	text := "btgen: v1\npackage: p\nname: P\nseries: {region: string, device: int64}\ntime: {precision: 1s}\nfields: {" + fields + `}
+	text := `btgen: v1
+package: p
+name: P
+series: {region: string, device: int64}
+time: {precision: 1s}
+fields: {value: int64}
 tables:
   readings:
     pattern: bucket_new_cells
@@ -34,11 +46,10 @@ tables:
 }
 
 // diffOf compares a schema, which may be one of several, with a lock.
-func diffOf(old *lock.Lock, s *schema.Schema, l *layout.Layout, whole bool) *evolve.Comparison {
+func diffOf(old *lock.Lock, s *schema.Schema, l *layout.Layout, whole bool, now time.Time) *evolve.Comparison {
 	return evolve.Diff(evolve.Input{
-		Old: old, Layouts: []*layout.Layout{l}, Whole: whole,
+		Old: old, Layouts: []*layout.Layout{l}, Whole: whole, Now: now, Gone: gone,
 		Schema: func(string) *schema.Schema { return s },
-		Gone:   func(*lock.Table) diag.Pos { return diag.Pos{} },
 	})
 }
 
@@ -51,48 +62,46 @@ func namesOf(c *evolve.Comparison) []string {
 	return names
 }
 
-// Each schema follows the one before it, as accepted.
+// Each schema follows the one before it, as accepted. With a clock, a layout that has begun already is a change of
+// stored data, and one whose events have expired may go.
 func TestChangesOfPeriods(t *testing.T) {
 	const days = "    bucket: 1d\n"
 	const hours = "    bucket: 1h\n    since: 2027-01-11\n    before:\n      - bucket: 1d\n"
 	const minutes = "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n        since: 2027-01-11\n      - bucket: 1d\n"
+	moved := strings.Replace(hours, "01-11", "01-18", 1)
 	for _, tt := range []struct {
-		name, old, fields, new string
-		want                   []string
+		name, now, old, new string
+		want                []string
 	}{
-		{"a new layout", days, "value: int64", hours, []string{"E38:readings/2027-01-11"}},
-		{"two new layouts", days, "value: int64", minutes, []string{"E38:readings/2027-01-11", "E38:readings/2027-02-01"}},
-		{"one more", hours, "value: int64", minutes, []string{"E38:readings/2027-02-01"}},
-		{"nothing", minutes, "value: int64", minutes, nil},
-		{"in place", days, "value: int64", "    bucket: 1h\n", []string{"E04:readings"}},
-		{"since later", hours, "value: int64", strings.Replace(hours, "01-11", "01-12", 1), []string{"E19:readings/2027-01-12"}},
-		{"since earlier", hours, "value: int64", strings.Replace(hours, "01-11", "01-10", 1), []string{"E19:readings/2027-01-10"}},
-		{"the edge of an older layout", minutes, "value: int64", strings.Replace(minutes, "2027-01-11", "2027-01-12", 1), []string{"E19:readings/2027-01-12"}},
-		{"an older layout", hours, "value: int64", strings.Replace(hours, "- bucket: 1d", "- bucket: 6h", 1), []string{"E04:readings/until-2027-01-11"}},
-		{"its table", hours, "value: int64", strings.Replace(hours, "- bucket: 1d", "- {bucket: 1d, table: old}", 1), []string{"E01:readings/until-2027-01-11"}},
-		{"the oldest removed", minutes, "value: int64", "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n", []string{"E18:readings/2027-01-11"}},
-		{"all removed", minutes, "value: int64", "    bucket: 10m\n", []string{"E18:readings/2027-01-11", "E18:readings/2027-02-01"}},
-		{"a new layout in another family", days, "value: int64", hours + "        family: m\n    family: n\n", []string{"E38:readings/2027-01-11"}},
-		{"one more, and the edge", hours, "value: int64", strings.Replace(minutes, "2027-01-11", "2027-01-12", 1), []string{"E04:readings", "E04:readings/until-2027-02-01", "E19:readings/2027-01-12", "E19:readings/2027-02-01"}},
-		{"another type", hours, "value: float64", hours, []string{"E10:readings/value"}},
+		{"a new layout", "", days, hours, []string{"E38:readings/2027-01-11"}},
+		{"two new layouts", "", days, minutes, []string{"E38:readings/2027-01-11", "E38:readings/2027-02-01"}},
+		{"one more", "", hours, minutes, []string{"E38:readings/2027-02-01"}},
+		{"nothing", "", minutes, minutes, nil},
+		{"in place", "", days, "    bucket: 1h\n", []string{"E04:readings"}},
+		{"since later", "", hours, strings.Replace(hours, "01-11", "01-12", 1), []string{"E19:readings/2027-01-12"}},
+		{"since earlier", "", hours, strings.Replace(hours, "01-11", "01-10", 1), []string{"E19:readings/2027-01-10"}},
+		{"the edge of an older layout", "", minutes, strings.Replace(minutes, "2027-01-11", "2027-01-12", 1), []string{"E19:readings/2027-01-12"}},
+		{"an older layout", "", hours, strings.Replace(hours, "- bucket: 1d", "- bucket: 6h", 1), []string{"E04:readings/until-2027-01-11"}},
+		{"its table", "", hours, strings.Replace(hours, "- bucket: 1d", "- {bucket: 1d, table: old}", 1), []string{"E01:readings/until-2027-01-11"}},
+		{"the oldest removed", "", minutes, "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n", []string{"E18:readings/2027-01-11"}},
+		{"all removed", "", minutes, "    bucket: 10m\n", []string{"E18:readings/2027-01-11", "E18:readings/2027-02-01"}},
+		{"a new layout in another family", "", days, hours + "        family: m\n    family: n\n", []string{"E38:readings/2027-01-11"}},
+		{"one more, and the edge", "", hours, strings.Replace(minutes, "2027-01-11", "2027-01-12", 1), []string{"E04:readings", "E04:readings/until-2027-02-01", "E19:readings/2027-01-12", "E19:readings/2027-02-01"}},
+		{"to come", "2027-01-10", days, hours, []string{"E38:readings/2027-01-11"}},
+		{"begins now", "2027-01-11", days, hours, []string{"E19:readings/2027-01-11"}},
+		{"in the past", "2027-03-01", days, hours, []string{"E19:readings/2027-01-11"}},
+		{"moved in time", "2027-01-10", hours, moved, []string{"E38:readings/2027-01-11", "E38:readings/2027-01-18"}},
+		{"moved too late", "2027-01-12", hours, moved, []string{"E19:readings/2027-01-18"}},
+		{"alive", "2028-02-22", hours, "    bucket: 1h\n", []string{"E18:readings/2027-01-11"}},
+		{"expired", "2028-02-24", hours, "    bucket: 1h\n", []string{"E72:readings/2027-01-11"}},
 	} {
-		_, l := schemaOf(t, "value: int64", tt.old)
+		_, l := schemaOf(t, tt.old)
 		old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
-		s, l := schemaOf(t, tt.fields, tt.new)
-		c := diffOf(old, s, l, true)
-		assert.Same(t, tt.want, namesOf(diffOf(old, s, l, false)), tt.name)
-		var accept []string
-		for _, f := range c.Findings {
-			if f.Rule.Class == evolve.Data {
-				accept = append(accept, f.Name+"=a test")
-			}
-		}
+		s, l := schemaOf(t, tt.new)
+		c := diffOf(old, s, l, true, day(tt.now))
+		assert.Same(t, tt.want, namesOf(diffOf(old, s, l, false, day(tt.now))), tt.name)
 		assert.Same(t, tt.want, namesOf(c), tt.name)
-		accepted, err := c.Accept(accept)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkNext(t, tt.name, c.Next(accepted), s, l)
+		checkNext(t, tt.name, acceptAll(t, c), s, l)
 	}
 }
 
@@ -131,19 +140,14 @@ func TestRemovedLayoutWay(t *testing.T) {
 	}
 }
 
-// checkNext checks that a lock can be read back, and that the schema that it was made for has
-// no more changes.
+// checkNext checks that the schema that a lock was made for has no more changes.
 func checkNext(t *testing.T, name string, next *lock.Lock, s *schema.Schema, l *layout.Layout) {
 	t.Helper()
-	parsed, err := lock.Parse("btgen.lock", next.Text())
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, next.Text())
-	}
-	for _, f := range diffOf(parsed, s, l, true).Findings {
+	for _, f := range diffOf(next, s, l, true, time.Time{}).Findings {
 		t.Errorf("%s: after it was accepted: %s", name, f.Name)
 	}
 	numbers := map[string]bool{}
-	for _, l := range parsed.Tables[0].Layouts {
+	for _, l := range next.Tables[0].Layouts {
 		if n := fmt.Sprint(l.Number); numbers[n] {
 			t.Errorf("%s: layout %s is there twice", name, n)
 		} else {
@@ -152,46 +156,12 @@ func checkNext(t *testing.T, name string, next *lock.Lock, s *schema.Schema, l *
 	}
 }
 
-// With a clock, a layout that has begun already is a change of stored data, and one whose
-// events have expired may go.
-func TestChangesByTheClock(t *testing.T) {
-	const days = "    bucket: 1d\n"
-	const hours = "    bucket: 1h\n    since: 2027-01-11\n    before:\n      - bucket: 1d\n"
-	moved := strings.Replace(hours, "01-11", "01-18", 1)
-	at := func(year int, month time.Month, d int) time.Time {
-		return time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
-	}
-	for _, tt := range []struct {
-		name, old, new string
-		now            time.Time
-		want           string
-	}{
-		{"to come", days, hours, at(2027, 1, 10), "E38:readings/2027-01-11"},
-		{"begins now", days, hours, at(2027, 1, 11), "E19:readings/2027-01-11"},
-		{"in the past", days, hours, at(2027, 3, 1), "E19:readings/2027-01-11"},
-		{"moved in time", hours, moved, at(2027, 1, 10), "E38:readings/2027-01-11 E38:readings/2027-01-18"},
-		{"moved too late", hours, moved, at(2027, 1, 12), "E19:readings/2027-01-18"},
-		{"alive", hours, "    bucket: 1h\n", at(2028, 2, 22), "E18:readings/2027-01-11"},
-		{"expired", hours, "    bucket: 1h\n", at(2028, 2, 24), "E72:readings/2027-01-11"},
-	} {
-		_, l := schemaOf(t, "value: int64", tt.old)
-		old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
-		_, l = schemaOf(t, "value: int64", tt.new)
-		c := evolve.Diff(evolve.Input{Old: old, Layouts: []*layout.Layout{l}, Whole: true, Now: tt.now})
-		var names []string
-		for _, f := range c.Findings {
-			names = append(names, f.Name)
-		}
-		assert.Same(t, tt.want, strings.Join(names, " "), tt.name)
-	}
-}
-
 // TestNotBegun checks that without a clock, the help for an edit of a layout that may not have begun
 // says how to tell that it has not, and that the edit is harmless then.
 func TestNotBegun(t *testing.T) {
 	const days, hours = "    bucket: 1d\n", "    bucket: 1h\n"
 	const first, later, before = "    since: 2027-06-01\n", "    since: 2027-08-01\n", "    before:\n      - bucket: 1d\n"
-	_, l := schemaOf(t, "value: int64", hours+first+before)
+	_, l := schemaOf(t, hours+first+before)
 	old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
 	for name, test := range map[string]struct {
 		table, help string // no help if the edit loses events, whatever the time
@@ -200,16 +170,12 @@ func TestNotBegun(t *testing.T) {
 		"moved":     {hours + later + before, "if neither time has come, add --now and the present time"},
 		"for all":   {hours, ""},
 	} {
-		s, l := schemaOf(t, "value: int64", test.table)
-		helped := slices.ContainsFunc(diffOf(old, s, l, true).Findings, func(f evolve.Finding) bool {
+		s, l := schemaOf(t, test.table)
+		helped := slices.ContainsFunc(diffOf(old, s, l, true, time.Time{}).Findings, func(f evolve.Finding) bool {
 			return strings.Contains(f.Diagnostic.Hint, "--now and the present time") && strings.Contains(f.Diagnostic.Hint, test.help)
 		})
 		assert.Same(t, test.help != "", helped, name, test.help)
-		now := evolve.Diff(evolve.Input{
-			Old: old, Layouts: []*layout.Layout{l}, Whole: true, Now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
-			Schema: func(string) *schema.Schema { return s },
-			Gone:   func(*lock.Table) diag.Pos { return diag.Pos{} },
-		})
+		now := diffOf(old, s, l, true, day("2027-01-01"))
 		if lost := slices.ContainsFunc(now.Findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data }); lost == helped {
 			t.Errorf("%s: before the layout begins: %+v", name, now.Findings)
 		}
