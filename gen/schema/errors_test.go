@@ -17,12 +17,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestFrame(t *testing.T) {
-	if _, list := Parse("frame.yaml", []byte(frame.Schema(""))); len(list) > 0 {
-		t.Fatal(list)
-	}
-}
-
 // TestErrors runs the cases in testdata/errors: pairs of a schema and its errors. It
 // frames all schemas except those in raw.txtar. Every sentence of the catalog has a case.
 func TestErrors(t *testing.T) {

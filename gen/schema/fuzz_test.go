@@ -98,32 +98,18 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// patternSchemas returns a schema without errors per pattern.
-func patternSchemas() []string {
-	bucket := "    bucket: {every: 1w, origin: 2021-03-01, label: week%04d}\n    family: m\n    ttl: {max_age: 52w}\n"
-	var schemas []string
-	for _, pattern := range patterns {
-		text := "tables:\n  t:\n    pattern: " + pattern + "\n    key: {delimiter: '#', segments: [location, {name: balloon_id, encoding: hex, pad: 16}, bucket]}\n" + bucket
-		if strings.Contains(pattern, "serialized") {
-			text += "    blob: {column: b, format: protobuf}\n"
-		}
-		schemas = append(schemas, frame.Schema(text))
-	}
-	return schemas
-}
-
 // FuzzParse checks that Parse does not panic, that positions are within the file, and
 // that a schema without errors survives a round trip.
 func FuzzParse(f *testing.F) {
 	for _, text := range testlong.SampleMap(hostile(2000), 3) {
 		f.Add([]byte(text))
 	}
-	for _, text := range patternSchemas() {
-		f.Add([]byte(text))
+	valid, _ := filepath.Glob("../../templates/starter/*.yaml") // of each pattern
+	for _, path := range append(valid, "testdata/balloon.yaml") {
+		text, err := os.ReadFile(path)
+		assert.Must(f, err)
+		f.Add(text)
 	}
-	example, err := os.ReadFile("testdata/balloon.yaml")
-	assert.Must(f, err)
-	f.Add(example)
 	paths, _ := filepath.Glob("testdata/errors/*.txtar")
 	for _, path := range testlong.Sample(paths, 5) {
 		archive, err := txtar.ParseFile(path)
