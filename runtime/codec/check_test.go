@@ -24,9 +24,6 @@ func TestChecker(t *testing.T) {
 		{"after 9999", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", year10k) }},
 		{"string", nil, func(c *codec.Checker) { c.String("f", "°C") }},
 		{"bad UTF-8", codec.ErrUTF8, func(c *codec.Checker) { c.String("f", "\xb0C") }},
-		{"JSON", nil, func(c *codec.Checker) { c.JSON("f", []byte(`{"a":[1]}`)) }},
-		{"bad JSON", codec.ErrJSON, func(c *codec.Checker) { c.JSON("f", []byte(`{a:1}`)) }},
-		{"no JSON", codec.ErrJSON, func(c *codec.Checker) { c.JSON("f", nil) }},
 		{"enum", nil, func(c *codec.Checker) { c.Enum("f", phases, -7) }},
 		{"unknown enum", codec.ErrEnum, func(c *codec.Checker) { c.Enum("f", phases, 0) }},
 		{"timestamp", nil, func(c *codec.Checker) {
