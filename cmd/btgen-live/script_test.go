@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"btgen-live": main, "btgen-live-hasty": hasty})
 }
 
-var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
+var update = flag.Bool("update", false, "rewrite what scripts and requests compare with files")
 
 // TestScripts runs the scripts in testdata/script, each of which tests one feature of
 // the command line. ADDR is a free address. Those that go through all refusals, strategies and
