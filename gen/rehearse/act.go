@@ -72,7 +72,7 @@ type side struct {
 	program *Program
 	rules   rules
 	done    [][]int // by the number of a state, and the act: 1 + the number of the next state, or -1
-	seen    []*view // by the number of a state
+	seen    []view  // by the number of a state
 	looks   map[string][]look
 	lifes   map[[2]int32]int // by the place and the stamp of a cell
 }
@@ -262,7 +262,10 @@ func (s *stage) erase(p *Schema, e *state) {
 // eraseIn deletes the series of an event in a table: what a program knows to be in its rows. A rollup keeps a cell
 // that says so.
 func (s *stage) eraseIn(l *plan, e *state) {
-	e.drop(func(c cell) bool { return s.has(l, c.key) })
+	e.drop(func(c cell) bool {
+		o := &s.places.all[c.key]
+		return o.table == l.Place && o.rows == l.Rows && l.knows(o.family)
+	})
 	if l.Rollup != nil {
 		s.put(e, l.run, run{every: l.Rollup.Every, erased: true}.String(), codec.Lifetime{})
 	}

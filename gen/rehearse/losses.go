@@ -93,15 +93,7 @@ type comparison struct {
 	played   map[*Epoch]*outcome
 	old, new *side
 	pairs    []pair
-	known    map[compared]bool
 	out      []Loss
-}
-
-// compared is what was compared: what was shown before and after, of which events.
-type compared struct {
-	schema, was, is, label string
-	again, deleted         bool
-	state                  int // if it is needed to know what earlier programs showed; else -1
 }
 
 // losses rehearses an epoch with all fields that its programs have.
@@ -111,7 +103,7 @@ func losses(next *Epoch) []Loss {
 	var out []Loss
 	for _, prev := range next.After {
 		was := s.play(prev, "", played)
-		c := &comparison{stage: s, prev: prev, played: played, known: map[compared]bool{}}
+		c := &comparison{stage: s, prev: prev, played: played}
 		c.old, c.new = was.world, s.side(&next.Program, was.world.rules.setup(&next.Program))
 		start := s.begin(was, prev, next)
 		c.pairs = s.pairs(start, c.old, c.new)
@@ -137,13 +129,13 @@ func (c *comparison) foreign(n int) {
 		before := c.old.program.schema(p.Name)
 		saw := map[string]string{}
 		if before != nil {
-			for i, shown := range c.old.show(before, was).shown {
+			for i, shown := range c.old.show(before, was) {
 				if what := c.old.looksOf(before)[i]; what.field == "" && what.width == 0 {
 					saw[what.read] = shown
 				}
 			}
 		}
-		for i, shown := range c.new.show(p, is).shown {
+		for i, shown := range c.new.show(p, is) {
 			if what := c.new.looksOf(p)[i]; what.field == "" && what.width == 0 && shown != None && saw[what.read] == None {
 				c.add(Loss{Schema: p.Name, Read: what.read, From: serving(before, what.read), To: serving(p, what.read), Causes: []Cause{Foreign}, Is: "an event of " + is.schema}, n)
 			}
@@ -187,30 +179,19 @@ func (c *comparison) compare(n int) {
 	if p == nil {
 		return
 	}
-	before, after := c.old.see(p, c.pairs[n].was), &view{}
-	key := compared{schema: was.schema, was: before.id, label: is.label, again: is.again, deleted: is.deleted, state: -1}
-	if q != nil {
-		after = c.new.see(q, c.pairs[n].is)
-		key.is = after.id
-		if slices.ContainsFunc(q.Fields, func(f Field) bool { return p.field(f.ID) == nil }) {
-			key.state = c.pairs[n].was
-		}
-	}
-	if c.known[key] {
-		return
-	}
-	c.known[key] = true
+	before := c.old.see(p, c.pairs[n].was)
 	if q == nil {
 		for i, what := range c.old.looksOf(p) {
-			if what.field == "" && what.width == 0 && !was.deleted && before.shown[i] != None {
-				c.add(Loss{Schema: p.Name, Read: what.read, From: serving(p, what.read), Causes: []Cause{SchemaRemoved}, Was: before.shown[i]}, n)
+			if what.field == "" && what.width == 0 && !was.deleted && before[i] != None {
+				c.add(Loss{Schema: p.Name, Read: what.read, From: serving(p, what.read), Causes: []Cause{SchemaRemoved}, Was: before[i]}, n)
 			}
 		}
 		return
 	}
+	after := c.new.see(q, c.pairs[n].is)
 	lost := map[look]bool{} // in this pair
 	for i, what := range c.new.looksOf(q) {
-		shown := after.shown[i]
+		shown := after[i]
 		if q.read(what.read).aside || p.read(what.read) == nil && c.ends(q.table(what.read), is) {
 			continue
 		}
@@ -263,16 +244,16 @@ func (e *state) has(field, shown string) bool {
 }
 
 // shown returns what a view has of a look; false if it has nothing of it.
-func (w *side) shown(p *Schema, v *view, what look) (string, bool) {
+func (w *side) shown(p *Schema, v view, what look) (string, bool) {
 	if i := slices.Index(w.looksOf(p), what); i >= 0 {
-		return v.shown[i], true
+		return v[i], true
 	}
 	return "", false
 }
 
 // before returns what was shown, before a change, of something that is shown now; false if there is nothing to
 // compare.
-func (c *comparison) before(p, q *Schema, before *view, what look, shown string, was int) (string, bool) {
+func (c *comparison) before(p, q *Schema, before view, what look, shown string, was int) (string, bool) {
 	read := q.read(what.read)
 	what.read = p.instead(what.read)
 	if saw, known := c.old.shown(p, before, what); known {

@@ -8,7 +8,6 @@ type plan struct {
 	forms     []int32 // of serialized events, by family
 	mark, run int32   // of a rollup
 	fields    [][]planned
-	cells     map[int32]bool // that are known to be in its rows, or not
 }
 
 // planned is a column of a field, and its places: one, or by family.
@@ -22,7 +21,7 @@ func (s *stage) plan(p *Schema, l *Layout) *plan {
 	if out := s.plans[l]; out != nil {
 		return out
 	}
-	out := &plan{Layout: l, cells: map[int32]bool{}}
+	out := &plan{Layout: l}
 	for _, f := range l.Families {
 		out.forms = append(out.forms, s.places.number(place{l.Place, l.Rows, f.Name, whole + l.Form}))
 	}
@@ -52,14 +51,3 @@ func (l *Layout) index(class string) int {
 
 // home returns the place of a column in an event of the family with an index.
 func (c *planned) home(family int) int32 { return c.at[min(family, len(c.at)-1)] }
-
-// has reports whether a program knows a cell to be in the rows of a layout.
-func (s *stage) has(l *plan, key int32) bool {
-	out, known := l.cells[key]
-	if !known {
-		p := &s.places.all[key]
-		out = p.table == l.Place && p.rows == l.Rows && l.knows(p.family)
-		l.cells[key] = out
-	}
-	return out
-}

@@ -31,10 +31,7 @@ type look struct {
 }
 
 // view is what a program shows of an event: of each look, in their order.
-type view struct {
-	shown []string
-	id    string
-}
+type view []string
 
 // found is the fields of an event that a program has found in a table, by ID: what is stored, and what is read.
 type found struct {
@@ -156,7 +153,7 @@ func (w *side) looksOf(p *Schema) []look {
 }
 
 // see returns what a program shows of an event, of which the number is given.
-func (w *side) see(p *Schema, n int) *view {
+func (w *side) see(p *Schema, n int) view {
 	for len(w.seen) <= n {
 		w.seen = append(w.seen, nil)
 	}
@@ -167,12 +164,10 @@ func (w *side) see(p *Schema, n int) *view {
 }
 
 // show returns what a program shows of an event.
-func (w *side) show(p *Schema, e *state) *view {
-	out := &view{}
+func (w *side) show(p *Schema, e *state) (out view) {
 	for _, r := range p.Reads {
-		out.shown = w.showIn(p, &p.Tables[r.Table], e, out.shown)
+		out = w.showIn(p, &p.Tables[r.Table], e, out)
 	}
-	out.id = strings.Join(out.shown, "\n")
 	return out
 }
 
