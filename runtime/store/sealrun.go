@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/checkpoint"
 	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
@@ -222,48 +221,38 @@ func (e *ReplicationError) Error() string {
 	return fmt.Sprintf("table %s: the clusters have not replicated what was written %s ago: nothing is summarized until they have: repeat the call later", e.Table, e.After)
 }
 
-// tellReplicating is how often a call that waits for replication tells its progress.
+// tellReplicating is when a call that waits for replication tells so.
 const tellReplicating = 10 * time.Second
 
-// replicated waits until all clusters have what was written to the tables.
+// replicated waits until all clusters have what was written to the tables, for each as long as marks are waited for. The error is then
+// a *ReplicationError.
 func (s *sealing) replicated(ctx context.Context) error {
 	if s.Consistent == nil {
 		return nil
 	}
+	limit, tell := s.Wait(), tellReplicating
+	if s.test.replication > 0 {
+		limit, tell = s.test.replication, s.test.replication/10
+	}
 	for _, table := range s.report().Tables {
-		if err := s.replicatedTable(ctx, table); err != nil {
+		waiting, cancel := context.WithTimeoutCause(ctx, limit, &ReplicationError{table, limit})
+		telling := time.AfterFunc(tell, func() {
+			s.Mu.Lock()
+			defer s.Mu.Unlock()
+			s.replicating = table
+			s.Tell(true)
+			s.replicating = ""
+		})
+		err := s.Consistent(waiting, table)
+		if err != nil {
+			err = cmp.Or(context.Cause(waiting), err)
+		}
+		telling.Stop()
+		if cancel(); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// replicatedTable is replicated for a table. It waits for as long as marks are waited for. The error is then a *ReplicationError.
-func (s *sealing) replicatedTable(ctx context.Context, table string) error {
-	limit, every := s.Wait(), tellReplicating
-	if s.test.replication > 0 {
-		limit, every = s.test.replication, s.test.replication/10
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, &ReplicationError{table, limit})
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Consistent(ctx, table) }()
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-ended:
-			return call.Explain(ctx, err)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-			s.Mu.Lock()
-			s.replicating = table
-			s.Tell(true)
-			s.replicating = ""
-			s.Mu.Unlock()
-		}
-	}
 }
 
 // remaining returns what a complete call has left.
