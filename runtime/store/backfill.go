@@ -278,7 +278,7 @@ func (b *backfill) run(ctx context.Context, all []*mapping) error {
 		b.Path = b.Checkpoint
 	}
 	err := b.Run(ctx, b.call(), b.test.save, b.split, work)
-	b.report.BackfillCounts = b.progress.counts()
+	b.report.BackfillCounts = b.progress.Counts
 	return err
 }
 
@@ -481,12 +481,11 @@ func (b *backfill) rangesOf(ctx context.Context, l *mapping) ([]jobRange, error)
 // split splits the source into ranges, or takes those of the checkpoint.
 func (b *backfill) split(ctx context.Context) error {
 	found, err := b.resume()
-	b.progress.before, b.progress.beganAt = b.progress.counts().Events, b.progress.share()
+	b.progress.before, b.progress.beganAt = b.progress.Counts.Events, share(b.progress.Ranges)
 	if found || err != nil {
 		return err
 	}
-	ranges, err := b.rangesOf(ctx, b.source)
-	b.progress.add(ranges)
+	b.progress.Ranges, err = b.rangesOf(ctx, b.source)
 	return err
 }
 

@@ -267,9 +267,9 @@ func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 		r.finish(last)
 	}
 	r.Done, r.Flight = r.Done || done, nil
-	r.Counts.add(counts)
-	if at := c.oldest; !at.IsZero() && (r.Oldest == nil || at.Before(*r.Oldest)) {
-		r.Oldest = &at
+	b.progress.Counts.add(counts)
+	if first := &b.progress.Oldest; !c.oldest.IsZero() && (first.IsZero() || c.oldest.Before(*first)) {
+		*first = c.oldest
 	}
 	b.Tell(false)
 	return b.Save(done)

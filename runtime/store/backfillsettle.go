@@ -252,7 +252,7 @@ func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()
 	defer b.Mu.Unlock()
 	counts := c.counts
 	counts.Changed, counts.Events = 0, 0 // they are counted when their range is copied
-	b.progress.Beside.add(counts)
+	b.progress.Counts.add(counts)
 	done()
 	return b.Save(true)
 }
@@ -306,7 +306,7 @@ func (b *backfill) suspect(ctx context.Context, lacking []event) error {
 	defer b.Mu.Unlock()
 	free := maxSuspects - b.progress.suspects
 	if free < len(lacking) {
-		b.progress.Beside.OnlyTarget += int64(len(lacking) - free)
+		b.progress.Counts.OnlyTarget += int64(len(lacking) - free)
 		lacking = lacking[:free]
 	}
 	b.progress.suspects += len(lacking)
@@ -352,13 +352,13 @@ func (b *backfill) settleSuspects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := b.ofCopies(ctx, events, b.progress.oldest())
+	kept, err := b.ofCopies(ctx, events, b.progress.Oldest)
 	if err != nil {
 		return err
 	}
 	return b.settlePlaces(ctx, kept, func() {
 		b.progress.Suspects, b.progress.suspects = nil, 0
-		b.progress.Beside.OnlyTarget += int64(len(events) - len(kept))
+		b.progress.Counts.OnlyTarget += int64(len(events) - len(kept))
 	})
 }
 

@@ -274,12 +274,12 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 	must(t, err)
 	call, c := parseCheckpoint(t, text)
 	whole := c.Ranges[0]
-	part := func(start, end string) checkpointRange {
+	part := func(start, end string) jobRange {
 		p := whole
 		p.Range = KeyRange{start, end}
 		return p
 	}
-	for _, ranges := range [][]checkpointRange{{}, {part("", "b")}, {part("b", "")}, {part("", "b"), part("c", "")}, {part("", ""), part("", "")}} {
+	for _, ranges := range [][]jobRange{{}, {part("", "b")}, {part("b", "")}, {part("", "b"), part("c", "")}, {part("", ""), part("", "")}} {
 		c.Ranges = ranges
 		text, err := checkpoint.Text(call, c)
 		must(t, err)

@@ -103,8 +103,9 @@ func (s *states) fillAll(ctx context.Context) error {
 
 // ofRange fills or compares the rows of the series in a range of the source.
 func (s *states) ofRange(ctx context.Context, i int) error {
-	r, w := s.progress.Ranges[i], s.worker(ctx)
-	err := s.rows(ctx, s.source, r.jobRange, allClaims{}, &r.Counts, func(row untypedRow) error {
+	var counts BackfillCounts
+	w := s.worker(ctx)
+	err := s.rows(ctx, s.source, s.progress.Ranges[i], allClaims{}, &counts, func(row untypedRow) error {
 		for _, e := range row.Events {
 			key, err := s.target.rowKey(e, "")
 			if err != nil { // LatestOnly would miss the series
@@ -122,8 +123,8 @@ func (s *states) ofRange(ctx context.Context, i int) error {
 	}
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	r.Done = true
-	s.progress.Ranges[i] = r
+	s.progress.Ranges[i].Done = true
+	s.progress.Counts.add(counts)
 	s.Tell(false)
 	return nil
 }
@@ -178,9 +179,9 @@ func (w *stateWorker) ofSource(ctx context.Context, of *seriesState, l *latestSe
 	case w.Verify:
 		return w.compare(ctx, of, l)
 	}
-	w.count(&w.progress.Beside.Events)
+	w.count(&w.progress.Counts.Events)
 	if w.Repair {
-		w.count(&w.progress.Beside.Changed)
+		w.count(&w.progress.Counts.Changed)
 	}
 	return w.fill(ctx, of.key, l, 0)
 }
@@ -263,7 +264,7 @@ func (w *stateWorker) compare(ctx context.Context, of *seriesState, l *latestSer
 			w.differs(Difference{From: s.at, To: s.at.Add(w.target.Precision), Source: s.want, Target: s.row})
 		}
 	}
-	w.count(&w.progress.Beside.Events)
+	w.count(&w.progress.Counts.Events)
 	return nil
 }
 
@@ -321,13 +322,13 @@ func (w *stateWorker) repair(ctx context.Context, of *seriesState, l *latestSeri
 	case err != nil:
 		return err
 	case !s.searched && !s.strange && s.want == s.row:
-		w.count(&w.progress.Beside.Events)
+		w.count(&w.progress.Counts.Events)
 		return nil
 	case !s.searched && !s.found && s.want != s.row:
-		w.count(&w.progress.Beside.Deleted)
+		w.count(&w.progress.Counts.Deleted)
 	default:
-		w.count(&w.progress.Beside.Events)
-		w.count(&w.progress.Beside.Changed)
+		w.count(&w.progress.Counts.Events)
+		w.count(&w.progress.Counts.Changed)
 	}
 	up := int64(0)
 	if l.done {

@@ -107,7 +107,7 @@ func (b *backfill) verify(ctx context.Context) error {
 		return err
 	}
 	first := len(b.progress.Ranges) // of the target
-	b.progress.add(ofTarget)
+	b.progress.Ranges = append(b.progress.Ranges, ofTarget...)
 	for round := range compareRounds {
 		b.began = b.Now()
 		source, err := b.summarize(ctx, b.source, b.progress.Ranges[:first], round == 0)
@@ -141,10 +141,10 @@ func (b *backfill) mayHaveExpired(d *Difference) bool {
 }
 
 // summarize returns the digests of what ranges of a table have. counted is whether to count their rows and events.
-func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpointRange, counted bool) (*timeSlices, error) {
+func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []jobRange, counted bool) (*timeSlices, error) {
 	all := newSlices()
 	err := b.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		found, counts, err := b.summarizeRange(ctx, l, ranges[i].jobRange)
+		found, counts, err := b.summarizeRange(ctx, l, ranges[i])
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpoin
 		defer b.Mu.Unlock()
 		all.merge(found)
 		if ranges[i].Done = true; counted {
-			ranges[i].Counts = counts
+			b.progress.Counts.add(counts)
 		}
 		b.Tell(false)
 		return nil

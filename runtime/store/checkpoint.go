@@ -14,14 +14,6 @@ import (
 // CheckpointError reports a checkpoint that cannot be used: its File, a string, the Reason, a string, and the Err behind it, which may be nil.
 type CheckpointError = checkpoint.Error
 
-// checkpointRange is the progress in a range of row keys of the source.
-type checkpointRange struct {
-	jobRange
-	Flight []rowPlaces    `json:"flight,omitempty"` // of the events that are being written
-	Oldest *time.Time     `json:"oldest,omitempty"` // time of the first event in the source
-	Counts BackfillCounts `json:"counts"`
-}
-
 // call returns what a backfill has in common with one that continues it.
 func (b *backfill) call() checkpoint.Call {
 	layout := func(l *mapping) string {
@@ -58,25 +50,15 @@ func (b *backfill) resume() (found bool, err error) {
 	if err := saved.check(b.source); err != nil {
 		return false, b.File.Damaged(err)
 	}
-	if saved.complete() {
+	if !open(saved.Ranges) && len(saved.Suspects) == 0 {
 		return false, nil // begin again: the tables may have changed since
 	}
 	p := &b.progress
 	saved.stopped, saved.Wait = saved.Wait, max(saved.Wait, p.Wait)
 	if *p = saved; !p.Swept { // it begins again
-		p.Suspects, p.Beside.OnlyTarget = nil, 0
+		p.Suspects, p.Counts.OnlyTarget = nil, 0
 	}
 	return true, b.Save(true)
-}
-
-// complete reports whether nothing is left to do.
-func (p *progress) complete() bool {
-	for i := range p.Ranges {
-		if !p.Ranges[i].Done || len(p.Ranges[i].Flight) > 0 {
-			return false
-		}
-	}
-	return len(p.Suspects) == 0
 }
 
 // requestTime is the time limit of requests that change the target. There is always one, since a
@@ -101,22 +83,22 @@ func (b *backfill) begin(i int, events []event) error {
 
 // check returns an error unless the ranges cover each table, and events can have the places.
 func (p *progress) check(source *mapping) error {
-	open := map[string]string{} // the end of the ranges so far
+	ends := map[string]string{} // the end of the ranges so far
 	places := slices.Clone(p.Suspects)
 	for _, r := range p.Ranges {
-		end, begun := open[r.Table]
+		end, begun := ends[r.Table]
 		if begun && end == "" || r.Range.Start != end {
 			return fmt.Errorf("damaged: a range of table %q does not follow the one before it", r.Table)
 		}
-		open[r.Table] = r.Range.End
+		ends[r.Table] = r.Range.End
 		places = append(places, r.Flight...)
 	}
-	for table, end := range open {
+	for table, end := range ends {
 		if end != "" {
 			return fmt.Errorf("damaged: the last range of table %q is missing", table)
 		}
 	}
-	if len(open) == 0 {
+	if len(ends) == 0 {
 		return errors.New("damaged: it has no ranges")
 	}
 	_, err := source.eventsAt(places)
@@ -129,10 +111,11 @@ type progress struct {
 	Wait time.Duration `json:"wait"`
 	// Swept is whether the target was searched for events that the source lacks, and Suspects
 	// are the places of those that are left.
-	Swept    bool              `json:"swept,omitempty"`
-	Suspects []rowPlaces       `json:"suspects,omitempty"`
-	Beside   BackfillCounts    `json:"beside"` // what does not belong to a range
-	Ranges   []checkpointRange `json:"ranges"`
+	Swept    bool           `json:"swept,omitempty"`
+	Suspects []rowPlaces    `json:"suspects,omitempty"`
+	Counts   BackfillCounts `json:"counts"`
+	Oldest   time.Time      `json:"oldest,omitzero"` // time of the first event in the source
+	Ranges   []jobRange     `json:"ranges"`
 
 	before   int64         // events of earlier calls
 	beganAt  float64       // share at the begin of this call
@@ -141,44 +124,9 @@ type progress struct {
 	suspects int           // number of Suspects, as far as this call has found them
 }
 
-// add adds ranges of which nothing is done.
-func (p *progress) add(ranges []jobRange) {
-	for _, r := range ranges {
-		p.Ranges = append(p.Ranges, checkpointRange{jobRange: r})
-	}
-}
-
-// oldest returns the time of the first event in the source; zero if there is none.
-func (p *progress) oldest() (first time.Time) {
-	for i := range p.Ranges {
-		if at := p.Ranges[i].Oldest; at != nil && (first.IsZero() || at.Before(first)) {
-			first = *at
-		}
-	}
-	return first
-}
-
-// counts returns the sum of all ranges.
-func (p *progress) counts() (sum BackfillCounts) {
-	sum = p.Beside
-	for i := range p.Ranges {
-		sum.add(p.Ranges[i].Counts)
-	}
-	return sum
-}
-
-// share returns the share of the ranges that is copied.
-func (p *progress) share() float64 {
-	sum := 0.0
-	for i := range p.Ranges {
-		sum += p.Ranges[i].share()
-	}
-	return sum / float64(max(1, len(p.Ranges)))
-}
-
 // shown returns the progress as it is told.
 func (p *progress) shown(l *job.Local) BackfillProgress {
-	out := BackfillProgress{BackfillCounts: p.counts(), Share: p.share(), Waiting: p.waiting}
+	out := BackfillProgress{BackfillCounts: p.Counts, Share: share(p.Ranges), Waiting: p.waiting}
 	out.Rate = l.PerSecond(out.Events - p.before)
 	if here := out.Share - p.beganAt; here > 0 {
 		out.Left = time.Duration(float64(time.Since(l.Started)) * (1 - out.Share) / here)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/internal/job"
@@ -72,11 +73,14 @@ type JobCounts struct {
 
 // jobRange is the progress of a job in a range of row keys, as checkpoints have it.
 type jobRange struct {
-	Table  string   `json:"table"`            // without prefix
-	Layout int      `json:"layout,omitempty"` // JobTable.Layout
-	Range  KeyRange `json:"range"`
-	Next   []byte   `json:"next,omitempty"` // the first row key that is not finished
-	Done   bool     `json:"done,omitempty"`
+	Table  string      `json:"table"`            // without prefix
+	Layout int         `json:"layout,omitempty"` // JobTable.Layout
+	Range  KeyRange    `json:"range"`
+	Next   []byte      `json:"next,omitempty"` // the first row key that is not finished
+	Done   bool        `json:"done,omitempty"`
+	Flight []rowPlaces `json:"flight,omitempty"` // of the events that a back-fill is writing
+
+	left bool // a search has failed
 }
 
 // jobRanges returns the ranges of row keys of tables.
@@ -102,12 +106,22 @@ func (r *jobRange) finish(key string) {
 	r.Done = r.Done || string(r.Next) == r.Range.End
 }
 
-// share returns the share that is finished.
-func (r *jobRange) share() float64 {
-	if r.Done {
-		return 1
+// share returns the share of ranges that is finished.
+func share(ranges []jobRange) float64 {
+	sum := 0.0
+	for i := range ranges {
+		if r := &ranges[i]; r.Done {
+			sum++
+		} else {
+			sum += r.Range.Done(string(r.Next))
+		}
 	}
-	return r.Range.Done(string(r.Next))
+	return sum / float64(max(1, len(ranges)))
+}
+
+// open reports whether anything is left to do in some ranges.
+func open(ranges []jobRange) bool {
+	return slices.ContainsFunc(ranges, func(r jobRange) bool { return !r.Done && !r.left || len(r.Flight) > 0 })
 }
 
 // RowClaims decides which rows of a range belong to a worker while others take parts of it.

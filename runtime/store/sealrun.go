@@ -22,7 +22,7 @@ type sealing struct {
 	RollupParts
 	job.Local
 	test  rollupTest
-	parts []*sealPart
+	parts []jobRange // what is finished is searched
 
 	// The fields below are guarded by Mu.
 	ready, later []notedRow // to be sealed in this round, and in the next one
@@ -36,15 +36,9 @@ type sealing struct {
 	replicating  string              // RollupProgress.Replicating
 }
 
-// sealPart is a range of row keys of a table. What is finished is searched.
-type sealPart struct {
-	jobRange
-	left bool // the search has failed
-}
-
 // notedRow is a row that has changed.
 type notedRow struct {
-	part *sealPart
+	part *jobRange
 	changedRow
 	sealed bool
 }
@@ -97,13 +91,11 @@ func (s *sealing) run(ctx context.Context) (failed error) {
 
 // split splits the tables into ranges, or takes those of the checkpoint.
 func (s *sealing) split(ctx context.Context) error {
-	if found, err := s.resume(); found || err != nil {
+	found, err := s.resume()
+	if found || err != nil {
 		return err
 	}
-	ranges, err := jobRanges(ctx, s.First(), s.Splits)
-	for _, r := range ranges {
-		s.parts = append(s.parts, &sealPart{jobRange: r})
-	}
+	s.parts, err = jobRanges(ctx, s.First(), s.Splits)
 	return err
 }
 
@@ -118,7 +110,7 @@ func (s *sealing) work(ctx context.Context) error {
 	for more := true; more || len(s.later) > 0; {
 		waits := len(s.later) > 0
 		s.ready, s.later, s.noted, s.until = s.later, nil, 0, time.Now().Add(s.Wait())
-		err := s.Each(ctx, len(s.parts), func(ctx context.Context, i int) error { return s.search(ctx, s.parts[i]) })
+		err := s.Each(ctx, len(s.parts), func(ctx context.Context, i int) error { return s.search(ctx, &s.parts[i]) })
 		before := noted
 		if noted = time.Now(); err == nil && waits {
 			err = s.wait(ctx, before)
@@ -129,13 +121,13 @@ func (s *sealing) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		more = slices.ContainsFunc(s.parts, func(p *sealPart) bool { return !p.Done && !p.left })
+		more = open(s.parts)
 	}
 	return nil
 }
 
 // search notes the rows of a range, as far as the round goes.
-func (s *sealing) search(ctx context.Context, p *sealPart) error {
+func (s *sealing) search(ctx context.Context, p *jobRange) error {
 	if p.Done || p.left || s.full() {
 		return nil
 	}
@@ -167,7 +159,7 @@ func (s *sealing) full() bool {
 }
 
 // scanned notes that a range has no more rows up to a key that have changed.
-func (s *sealing) scanned(p *sealPart, key string) {
+func (s *sealing) scanned(p *jobRange, key string) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	if key >= string(p.Next) {
@@ -178,7 +170,7 @@ func (s *sealing) scanned(p *sealPart, key string) {
 }
 
 // note notes a row. It reports whether the round has enough rows.
-func (s *sealing) note(p *sealPart, n changedRow, waits bool) (full bool) {
+func (s *sealing) note(p *jobRange, n changedRow, waits bool) (full bool) {
 	s.Mu.Lock()
 	s.done.Noted++
 	p.finish(n.key)
@@ -286,12 +278,8 @@ func (s *sealing) seal(ctx context.Context, i int) error {
 
 // shown returns the progress as it is told. Mu is locked.
 func (s *sealing) shown() RollupProgress {
-	share := 0.0
-	for _, p := range s.parts {
-		share += p.share()
-	}
 	return RollupProgress{
-		RollupCounts: s.done.RollupCounts, Share: share / float64(max(1, len(s.parts))), Rate: s.PerSecond(s.new), Waiting: s.waits, Replicating: s.replicating,
+		RollupCounts: s.done.RollupCounts, Share: share(s.parts), Rate: s.PerSecond(s.new), Waiting: s.waits, Replicating: s.replicating,
 	}
 }
 
@@ -317,7 +305,7 @@ func (s *sealing) call() checkpoint.Call {
 
 // progress returns the current progress. Mu is locked.
 func (s *sealing) progress() any {
-	first := map[*sealPart]string{} // row that was noted and is not sealed
+	first := map[*jobRange]string{} // row that was noted and is not sealed
 	for _, list := range [][]notedRow{s.ready, s.later} {
 		for i := range list {
 			if n := &list[i]; !n.sealed && (first[n.part] == "" || n.key < first[n.part]) {
@@ -326,9 +314,8 @@ func (s *sealing) progress() any {
 		}
 	}
 	c := rollupProgress{Counts: s.done.RollupCounts}
-	for _, p := range s.parts {
-		r := p.jobRange
-		if key, open := first[p]; open {
+	for i, r := range s.parts {
+		if key, open := first[&s.parts[i]]; open {
 			r.Next, r.Done = []byte(key), false
 		}
 		c.Ranges = append(c.Ranges, r)
@@ -342,16 +329,15 @@ func (s *sealing) resume() (found bool, err error) {
 	if found, err = s.Load(&saved); !found || err != nil {
 		return false, err
 	}
-	if !slices.ContainsFunc(saved.Ranges, func(r jobRange) bool { return !r.Done }) {
+	if !open(saved.Ranges) {
 		return false, nil // begin again: the tables may have changed since
 	}
 	for _, r := range saved.Ranges {
 		if r.Layout < 0 || r.Layout >= len(s.sealers) {
 			return false, s.File.Damaged(errors.New("damaged: it has a range of no table"))
 		}
-		s.parts = append(s.parts, &sealPart{jobRange: r})
 	}
-	s.done.RollupCounts = saved.Counts
+	s.parts, s.done.RollupCounts = saved.Ranges, saved.Counts
 	s.done.Noted = saved.Counts.finished()
 	return true, nil
 }
