@@ -159,24 +159,7 @@ func ttlText(f lock.Family) string {
 	case f.Class:
 		return schema.FormatDuration(f.GC.MaxAge)
 	}
-	return ttlOf(f.GC, f.Timestamp == codec.TimestampWrite).String()
-}
-
-// ttlKinds are the kinds of garbage collection rules in the schema language.
-var ttlKinds = [...]schema.TTLKind{
-	codec.GCNone: schema.KeepForever, codec.GCMaxAge: schema.MaxAge, codec.GCMaxVersions: schema.MaxVersions, codec.GCUnion: schema.AnyOf, codec.GCIntersection: schema.AllOf,
-}
-
-// ttlOf returns a garbage collection rule of the schema language.
-func ttlOf(r codec.GCRule, fromWrite bool) schema.TTL {
-	t := schema.TTL{Kind: ttlKinds[r.Kind], Age: schema.Value[time.Duration]{V: r.MaxAge}, Versions: schema.Value[int]{V: r.MaxVersions}}
-	if fromWrite {
-		t.From = set("write")
-	}
-	for _, rule := range r.Rules {
-		t.Rules = append(t.Rules, ttlOf(rule, fromWrite))
-	}
-	return t
+	return schema.TTLOf(f.GC, f.Timestamp == codec.TimestampWrite).String()
 }
 
 // lifetime returns which cells of a family are alive: in rows with the newest event, which of its cells.

@@ -29,7 +29,7 @@ func (c *comparer) rollups() {
 
 // rollupText returns a rollup of a layout in the schema language, as far as it is a fact.
 func rollupText(l *lock.Layout, r lock.Rollup) string {
-	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + ttlOf(r.GC, false).String()
+	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + schema.TTLOf(r.GC, false).String()
 	var fields []string
 	for _, s := range l.Summaries {
 		if of, known := column(l, s.Name); known && !s.Retired {

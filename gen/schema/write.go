@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // This file writes parts of a schema in the language, for hints, as the tables describe it. Parse reads them back.
@@ -53,6 +56,22 @@ func (b Bucket) String() string { return bucketForm.text(b) }
 
 // String returns the ttl in the schema language.
 func (t TTL) String() string { return ttlForm(false).text(t) }
+
+// TTLOf returns a garbage collection rule as a ttl. fromWrite says that ages count from the write.
+func TTLOf(r codec.GCRule, fromWrite bool) TTL {
+	kinds := [...]TTLKind{
+		codec.GCNone: KeepForever, codec.GCMaxAge: MaxAge, codec.GCMaxVersions: MaxVersions, codec.GCUnion: AnyOf,
+		codec.GCIntersection: AllOf,
+	}
+	t := TTL{Kind: kinds[r.Kind], Age: Value[time.Duration]{V: r.MaxAge}, Versions: Value[int]{V: r.MaxVersions}}
+	if fromWrite {
+		t.From = Value[string]{V: "write", Pos: diag.Pos{Line: 1}}
+	}
+	for _, rule := range r.Rules {
+		t.Rules = append(t.Rules, TTLOf(rule, fromWrite))
+	}
+	return t
+}
 
 // String returns the segment in the schema language.
 func (s Segment) String() string { return segmentForm.text(s) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ProposeCQL returns a schema for a new table for the events of a table of Apache Cassandra, whose definition is a
@@ -108,9 +109,10 @@ func (t *cqlTable) design() (*design, error) {
 	if d.bucket == "" {
 		t.setBucket(d)
 	}
-	if d.ttl = "{keep: forever}"; t.ttl > 0 {
+	if t.ttl > 0 {
 		const longest = 20 * 366 * day // of Cassandra
-		d.ttl = "{max_age: " + schema.FormatDuration(time.Duration(min(t.ttl, int64(longest/time.Second)))*time.Second) + "}"
+		age := time.Duration(min(t.ttl, int64(longest/time.Second))) * time.Second
+		d.ttl = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: age}
 		d.about = append(d.about, "The time to live counts from the time of an event, and not from the write.")
 	} else {
 		d.ttlAsk = "The table has no default_time_to_live. Do its writers set one?"

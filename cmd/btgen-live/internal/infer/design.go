@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -28,7 +29,7 @@ type design struct {
 	questions    // about the table
 	bucket       string
 	bucketAsk    string
-	ttl          string // in the schema language
+	ttl          codec.GCRule
 	ttlAsk       string
 	load                  // unless it is unknown
 	file         string   // to load, as a word of a shell; empty if it is unknown
@@ -114,7 +115,7 @@ func (d *design) write() *page {
 		}
 		p.line("    family: m")
 		p.ask("    ", d.ttlAsk)
-		p.line("    ttl: %s", d.ttl)
+		p.line("    ttl: %s", schema.TTLOf(d.ttl, false))
 	}
 	return out.write(&d.names)
 }

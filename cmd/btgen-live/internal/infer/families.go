@@ -27,32 +27,12 @@ func (d *draft) outlives(age time.Duration) bool {
 
 // ttl returns the time to live of a family in the schema language. Where timestamps of cells
 // are not those of events, ages count from the write.
-func (d *draft) ttl(family string, o options) string {
+func (d *draft) ttl(family string, o options) schema.TTL {
 	rule := d.key.table.Families[family].Normalize()
 	if o.worn {
 		_, rule = versionsOf(rule)
 	}
-	if d.timed {
-		return ruleText(rule, "")
-	}
-	return ruleText(rule, ", from: write")
-}
-
-// ruleText returns a garbage collection rule in the schema language. Its parts end with an option.
-func ruleText(r codec.GCRule, option string) string {
-	switch r.Kind {
-	case codec.GCNone:
-		return "{keep: forever" + option + "}"
-	case codec.GCMaxAge:
-		return "{max_age: " + schema.FormatDuration(r.MaxAge) + option + "}"
-	case codec.GCMaxVersions:
-		return fmt.Sprintf("{max_versions: %d%s}", r.MaxVersions, option)
-	}
-	var rules []string
-	for _, rule := range r.Rules {
-		rules = append(rules, ruleText(rule, option))
-	}
-	return map[codec.GCKind]string{codec.GCUnion: "{any_of: [", codec.GCIntersection: "{all_of: ["}[r.Kind] + strings.Join(rules, ", ") + "]}"
+	return schema.TTLOf(rule, !d.timed)
 }
 
 // versionsOf returns the number of cells of a column that a rule keeps, 0 if it does not count them, and a rule that keeps the rest.
@@ -98,9 +78,9 @@ func (d *draft) versionsQuestion(family string, o options) string {
 			said = " The schema leaves out max_versions, which setup would remove: " + d.noVersions + "."
 		}
 		return fmt.Sprintf("The family keeps one cell of each column. Does a row have the newest event of its series? Then write pattern: latest and ttl: %s, without bucket, in a "+
-			"schema that also has the table with all events.", ruleText(rule, "")) + said
+			"schema that also has the table with all events.", schema.TTLOf(rule, false)) + said
 	case o.worn:
-		return fmt.Sprintf("The family has the rule ttl: %s, of which the schema leaves out max_versions: %s. Does the table need it? Setup would remove it.", ruleText(rule, ""), d.noVersions)
+		return fmt.Sprintf("The family has the rule ttl: %s, of which the schema leaves out max_versions: %s. Does the table need it? Setup would remove it.", schema.TTLOf(rule, false), d.noVersions)
 	}
 	return ""
 }
@@ -179,7 +159,7 @@ func (d *draft) writeRollup(p *page, o options) {
 
 // rollupText returns the width, the family and the time to live of a rollup in the schema language.
 func (d *draft) rollupText(r *rolled, every string) string {
-	return fmt.Sprintf("every: %s, family: %s, ttl: %s", every, schema.Quoted(r.family), ruleText(d.key.table.Families[r.family].Normalize(), ""))
+	return fmt.Sprintf("every: %s, family: %s, ttl: %s", every, schema.Quoted(r.family), schema.TTLOf(d.key.table.Families[r.family].Normalize(), false))
 }
 
 // rollup writes the rollup. Its windows name the fields as reads of the table do.

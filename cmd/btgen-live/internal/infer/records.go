@@ -289,7 +289,7 @@ func (s *recordSample) design() (*design, error) {
 	s.ask(s.notText > 0, "%s. Can they be converted?", notText)
 	d := &design{
 		table: s.Name, words: []string{s.Format.Metric, s.Format.Rest}, left: s.left, questions: s.questions,
-		ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}.",
+		ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}.",
 		about: []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title,
 			words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))},
 		loading: append([]string{"--format " + s.Format.Name}, s.Flags...), unread: s.unread,
