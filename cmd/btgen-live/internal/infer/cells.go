@@ -69,11 +69,6 @@ func (s *recordSample) assign() error {
 			c.part = format.FieldPart
 		}
 	}
-	for _, values := range s.records {
-		for i := range values {
-			values[i].Part = s.byName[columnName{format.AnyPart, string(values[i].Name)}].part
-		}
-	}
 	return nil
 }
 
@@ -117,18 +112,14 @@ func (s *recordSample) takeConstants() {
 func (s *recordSample) separators() (out []string) {
 	type cellOf struct {
 		eventTime
-		name, text string
-	}
-	seen, twice := map[cellOf]bool{}, map[string]bool{}
-	for r, values := range s.records {
-		for _, v := range values {
-			id := cellOf{s.lines[r], string(v.Name), string(v.Text)}
-			twice[string(v.Name)] = twice[string(v.Name)] || seen[id]
-			seen[id] = true
-		}
+		text string
 	}
 	for _, c := range s.of(format.FieldPart) {
-		if s.Format.Cells && len(c.values) == len(s.records) && !twice[c.name] {
+		seen := map[cellOf]bool{}
+		for k, r := range c.records {
+			seen[cellOf{s.lines[r], string(c.values[k])}] = true
+		}
+		if s.Format.Cells && len(seen) == len(s.lines) {
 			out = append(out, c.name)
 		}
 	}
@@ -162,7 +153,7 @@ func (s *recordSample) timeOf() (name string, others []string, unread data) {
 func (s *recordSample) seriesOf() (out []string) {
 	for _, c := range s.all {
 		distinct := c.values.distinct(maxDistinct)
-		repeats := len(c.values) == len(s.records) && !slices.Contains(distinct, "") && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
+		repeats := len(c.values) == len(s.lines) && !slices.Contains(distinct, "") && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
 		likely := c.typ == "string" || c.typ == idText.typ || c.typ == "int64" && idColumn.MatchString(c.name)
 		if repeats && likely && c.name != s.Time && !slices.Contains(s.left, c.name) {
 			out = append(out, c.name)

@@ -56,7 +56,7 @@ func (s *recordSample) propose(scanner format.Scanner) (*Proposal, error) {
 	if err := s.read(scanner); err != nil {
 		return nil, err
 	}
-	if len(s.records) == 0 {
+	if len(s.lines) == 0 {
 		return nil, errors.New(strings.TrimSuffix("the sample has no events: "+strings.Join(s.errors, "; "), ": "))
 	}
 	if s.Format.Cells {
@@ -82,13 +82,12 @@ func (s *recordSample) propose(scanner format.Scanner) (*Proposal, error) {
 // recordSample is what is known of the records.
 type recordSample struct {
 	Records
-	records   [][]format.Value
 	text      head            // of the input
 	last      int             // line of the last record
 	errors    []string        // the first
 	all       []*recordColumn // in the order in which they appear
 	byName    map[columnName]*recordColumn
-	lines     []eventTime        // the points of the records
+	lines     []eventTime        // of each record, its point
 	points    map[eventTime]bool // of the lines
 	columns   []string           // of CSV
 	left      []string           // columns of CSV that are joined as the time
@@ -118,6 +117,7 @@ type columnName struct {
 type recordColumn struct {
 	columnName
 	values     data
+	records    []int // of values: indexes, in ascending order
 	kinds      [format.StringKind + 1]int
 	typ, doubt string // of a column of CSV
 }
@@ -150,7 +150,7 @@ func (c *recordColumn) isEmpty() bool { return c.values.first(isFull) == nil }
 
 func (s *recordSample) read(scanner format.Scanner) error {
 	var r format.Record
-	for failed, total := 0, 0; len(s.records) < s.Limit && failed <= s.Limit && total < maxBytes; {
+	for failed, total := 0, 0; len(s.lines) < s.Limit && failed <= s.Limit && total < maxBytes; {
 		err := scanner.Scan(&r)
 		s.columns, s.last = r.Columns, r.Line
 		_, refused := errors.AsType[*format.InputError](err)
@@ -164,7 +164,7 @@ func (s *recordSample) read(scanner format.Scanner) error {
 		case err != nil:
 			return err
 		case s.isChosen(r.Values):
-			size, err := s.add(slices.Clone(r.Values))
+			size, err := s.add(r.Values)
 			if err != nil {
 				return err
 			}
@@ -189,19 +189,17 @@ func (s *recordSample) add(values []format.Value) (size int, err error) {
 		}
 	}
 	valid := true
-	for i := range values {
-		v := &values[i]
-		v.Name, v.Text = bytes.Clone(v.Name), bytes.Clone(v.Text)
+	for _, v := range values {
 		c, err := s.know(v.Part, string(v.Name))
 		if err != nil {
 			return 0, err
 		}
-		c.values = append(c.values, v.Text)
+		c.values, c.records = append(c.values, bytes.Clone(v.Text)), append(c.records, len(s.lines))
 		c.kinds[v.Kind]++
 		size += len(v.Name) + len(v.Text)
 		valid = valid && utf8.Valid(v.Text) && utf8.Valid(v.Name)
 	}
-	if s.records = append(s.records, values); !valid {
+	if s.lines = append(s.lines, eventTime{at: noTime}); !valid {
 		s.notText++
 	}
 	return size, nil
@@ -209,27 +207,27 @@ func (s *recordSample) add(values []format.Value) (size int, err error) {
 
 // findPoints finds the points of the records.
 func (s *recordSample) findPoints() {
-	replaced, example := 0, ""
-	for i, values := range s.records {
-		point := eventTime{at: noTime}
-		for _, v := range values {
-			switch v.Part {
+	for _, c := range s.all {
+		for k, r := range c.records {
+			switch c.part {
 			case format.MetricPart, format.TagPart:
-				point.series += string(v.Name) + "\x00" + string(v.Text) + "\x00"
+				s.lines[r].series += c.name + "\x00" + string(c.values[k]) + "\x00"
 			case format.TimePart:
-				if at, ok := format.ParseTime(v.Text, s.readerOptions()); ok {
-					point.at = at.UnixNano()
+				if at, ok := format.ParseTime(c.values[k], s.readerOptions()); ok {
+					s.lines[r].at = at.UnixNano()
 				}
 			}
 		}
+	}
+	replaced, example := 0, ""
+	for i, point := range s.lines {
 		switch known := s.points[point]; {
 		case known && s.Format.Points:
 			s.merge = s.merge || s.lines[i-1] != point
 		case known && point.at != noTime:
-			replaced, example = replaced+1, cmp.Or(example, shownPoint(values))
+			replaced, example = replaced+1, cmp.Or(example, s.shownPoint(i))
 		}
 		s.points[point] = true
-		s.lines = append(s.lines, point)
 	}
 	if replaced > 0 {
 		apart := "Are they copies, or does something that the lines lack tell them apart?"
@@ -256,14 +254,16 @@ func (s *recordSample) readerOptions() format.ReaderOptions {
 }
 
 // shownPoint returns the series and the time of a record for a question.
-func shownPoint(values []format.Value) string {
+func (s *recordSample) shownPoint(record int) string {
 	var out []string
-	for _, v := range values {
-		switch v.Part {
-		case format.MetricPart, format.TimePart:
-			out = append(out, show(v.Text))
-		case format.TagPart:
-			out = append(out, show(v.Name)+"="+show(v.Text))
+	for _, c := range s.all {
+		k, has := slices.BinarySearch(c.records, record)
+		switch {
+		case !has:
+		case c.part == format.MetricPart || c.part == format.TimePart:
+			out = append(out, show(c.values[k]))
+		case c.part == format.TagPart:
+			out = append(out, show(c.name)+"="+show(c.values[k]))
 		}
 	}
 	return strings.Join(out[:min(len(out), 4)], " ")
@@ -278,7 +278,7 @@ func (s *recordSample) events() int {
 }
 
 func (s *recordSample) design() (*design, error) {
-	metrics := s.values(format.MetricPart).distinct(len(s.records))
+	metrics := s.values(format.MetricPart).distinct(len(s.lines))
 	notText := fmt.Sprintf("%s text that is not UTF-8, and write refuses them: convert the file, as in iconv -f ISO-8859-1 -t UTF-8, if that is its encoding", words.Count(float64(s.notText), "line has", "lines have"))
 	switch {
 	case len(metrics) > 1 && s.Format.Points:
