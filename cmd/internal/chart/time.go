@@ -170,7 +170,8 @@ func (s *timeScale) fractions(least float64) []timeTick {
 	}
 }
 
-// periods yields the beginnings and the ends of the periods of the range with one offset from UTC. The last one may have no end.
+// periods yields the beginnings and the ends of the periods of the range with one offset from UTC. The last one may
+// have no end.
 func (s *timeScale) periods() iter.Seq2[time.Time, time.Time] {
 	return func(yield func(at, end time.Time) bool) {
 		for at := s.from.In(s.zone); !at.After(s.to); {
