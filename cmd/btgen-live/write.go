@@ -326,7 +326,7 @@ func (l *loading) finish(ctx context.Context, err error) error {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		if _, scattered := errors.AsType[*format.ScatteredError](err); scattered { // a point that is joined begins at its first line
+		if errors.Is(err, format.ErrScattered) || errors.Is(err, format.ErrFar) { // its point begins at its first line
 			return fmt.Errorf("%w: %s; then repeat the command from the first line", err, text)
 		}
 		return fmt.Errorf("%w: %s; %s with --from-line %d", err, text, cmp.Or(l.toContinue, "to continue, repeat the command"), l.line+1)

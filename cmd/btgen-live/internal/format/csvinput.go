@@ -13,22 +13,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// HeaderError reports a header of CSV that does not fit a schema.
-type HeaderError struct {
-	Name string // of the column; empty if there is no header
-	Err  error
-}
-
-// Error returns the column and the problem.
-func (e *HeaderError) Error() string {
-	if e.Name == "" {
-		return fmt.Sprintf("header: %v", e.Err)
+// HeaderError returns the error of a column of a file that does not fit a schema, or of the whole header if the name is
+// empty.
+func HeaderError(name string, err error) error {
+	if name == "" {
+		return fmt.Errorf("header: %w", err)
 	}
-	return fmt.Sprintf("header: column %s: %v", shown([]byte(e.Name)), e.Err)
+	return fmt.Errorf("header: column %s: %w", shown([]byte(name)), err)
 }
-
-// Unwrap returns the problem.
-func (e *HeaderError) Unwrap() error { return e.Err }
 
 // Errors of headers.
 var (
@@ -87,9 +79,9 @@ func (s *cellScanner) header() error {
 	if s.names = slices.Clone(s.Columns); s.names == nil {
 		var r Record
 		if err := s.lineScanner.Scan(&r); err == io.EOF {
-			return &HeaderError{Err: errNoHeader}
+			return HeaderError("", errNoHeader)
 		} else if err != nil {
-			return &HeaderError{Err: err}
+			return HeaderError("", err)
 		}
 		for _, v := range r.Values {
 			s.names = append(s.names, string(v.Text))
@@ -97,7 +89,7 @@ func (s *cellScanner) header() error {
 		if i := strings.IndexAny(s.names[0], ",;\t|"); len(s.names) == 1 && i > 0 && !r.quoted(&r.Values[0]) {
 			d := s.names[0][i]
 			err := fmt.Errorf("the columns are separated by %q, so that there is only one: add --delimiter %q", d, d)
-			return &HeaderError{Err: err}
+			return HeaderError("", err)
 		}
 	}
 	for _, name := range s.Joined {
@@ -181,8 +173,8 @@ func (s *cellScanner) wantEnd(p *line) {
 	p.mark(p.at, problem)
 }
 
-// cell parses a cell, after the quote before it if there is one. In quotes, a quote is doubled; in files of cqlsh, a backslash
-// precedes quotes, delimiters and itself, in all cells.
+// cell parses a cell, after the quote before it if there is one. In quotes, a quote is doubled; in files of cqlsh, a
+// backslash precedes quotes, delimiters and itself, in all cells.
 func (s *cellScanner) cell(p *line, quoted bool) []byte {
 	begin, kept := p.at-1, len(p.arena)
 	from := p.at // of what is not in the arena

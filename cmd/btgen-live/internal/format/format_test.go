@@ -127,6 +127,7 @@ func TestBrokenRecords(t *testing.T) {
 		{"influx", "weather,station=a note=\"x\nweather,station=evil temp=1 1\n", "1:24: syntax error: the string has no end"},
 		{"influx", "weather,station=a note=\"x\nweather,station=evil temp=1 1\n\"y\" 1\n", "3:2: syntax error: want a line break"},
 		{"influx", "weather,station=a\\\nweather,station=evil temp=1 1\n", "1:19: syntax error: want a space and the fields"},
+		{"influx", "weather,station=\"a b temp=\"x\nweather,station=evil temp=1 1\n", "1:20: syntax error: want a field, as in key=value"},
 		{"prometheus", "bad{le=\"1\nevil 1 1395066363000\n\"} 1 1395066363000\n", "1:8: syntax error: the string has no end"},
 	} {
 		l, o := resolve(t), format.ReaderOptions{}

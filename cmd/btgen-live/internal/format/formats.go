@@ -77,7 +77,8 @@ func (f *Format) Reads() bool { return f.NewReader != nil || f.scan != nil }
 // Writes reports whether events can be written.
 func (f *Format) Writes() bool { return f.NewWriter != nil }
 
-// Read returns a reader of the events of a schema; Reads must be true. Errors are those of options, and *HeaderError.
+// Read returns a reader of the events of a schema; Reads must be true. Errors are those of options, and of
+// [HeaderError].
 func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
 	if f.NewReader != nil {
 		return f.NewReader(in, l, o)
@@ -89,7 +90,7 @@ func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, 
 func (f *Format) Scans() bool { return f.scan != nil && !f.Objects }
 
 // Scan returns a scanner of the records of the format, of which Scans must be true. Errors are those
-// of options, and *HeaderError.
+// of options, and of [HeaderError].
 func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) {
 	o.CSV.cql = f.cql
 	s, err := f.scan(in, o)
@@ -100,7 +101,7 @@ func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) {
 	if cells, ok := s.(*cellScanner); ok {
 		for _, name := range cells.names {
 			if seen[name] {
-				return nil, &HeaderError{Name: name, Err: ErrTwice}
+				return nil, HeaderError(name, ErrTwice)
 			}
 			seen[name] = true
 		}

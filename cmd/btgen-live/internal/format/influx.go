@@ -56,15 +56,17 @@ func (p *line) influx() {
 		p.blanks(" ")
 	}
 	p.check(p.at == len(p.text), p.at, "want a line break")
-	rest := influxStrings.ReplaceAll(p.text, nil)
-	if failed, is := errors.AsType[*InputError](p.err); is && (bytes.IndexByte(rest, '"') >= 0 || bytes.HasSuffix(rest, []byte(`\`))) {
+	if failed, is := errors.AsType[*InputError](p.err); is && influxOpen.Match(influxStrings.ReplaceAll(p.text, nil)) {
 		p.err = &BrokenError{*failed}
 	}
 }
 
-// influxStrings matches the strings of fields, and characters after backslashes. After an error, a quote elsewhere may be that of a string
-// which goes on in the next line, and a line goes on after a backslash at its end.
-var influxStrings = regexp.MustCompile(`="(?:[^"\\]|\\.)*"(?:[, ]|$)|\\.`)
+// After an error, a quote may be that of a string which goes on in the next line, unless it is one of a string of a
+// field, or follows a backslash; and a line goes on after a backslash at its end.
+var (
+	influxStrings = regexp.MustCompile(`="(?:[^"\\]|\\.)*"(?:[, ]|$)|\\.`)
+	influxOpen    = regexp.MustCompile(`"|\\$`)
+)
 
 // influxKey parses the key of a tag or a field, and the equals sign.
 func (p *line) influxKey(want string) []byte {

@@ -77,13 +77,18 @@ const (
 	maxHeldBytes = 32 << 20
 )
 
-// errFar is the error of events that are too far apart to be joined.
-var errFar = fmt.Errorf("they are too far apart to be joined, by more than about %d events: sort the lines by series and time", maxHeld)
+// Errors that end the reading at a line that continues the event of an earlier one, which it would replace.
+var (
+	ErrScattered = errors.New("the lines of a point do not follow each other, so that the last would replace the others: " +
+		"add --merge, or sort them by series and time")
+	ErrFar = fmt.Errorf("they are too far apart to be joined, by more than about %d events: "+
+		"sort the lines by series and time", maxHeld)
+)
 
 // Joiner reads the events of another reader, and joins those of the same series, time and sequence number, as
 // InfluxDB does: the result has the fields of all of them, and the last value of each. It holds at most 100,000
 // events and about 32 MiB. An event with other fields than one that it no longer holds, which it would replace, ends the reading
-// with a *ScatteredError, unless the tables merge them.
+// with [ErrScattered] or [ErrFar], unless the tables merge them.
 type Joiner struct {
 	reader   Reader
 	parser   *Builder
@@ -186,11 +191,14 @@ func (j *Joiner) complete(of *heldEvent) error {
 	}
 	before, known := j.emitted.swap([]byte(of.id), now)
 	name := j.parser.completeJoined(&of.event)
+	scattered := func(why error) error {
+		return fmt.Errorf("line %d continues the point of line %d: %w", of.line, before.line, why)
+	}
 	switch {
 	case known && before.columns != now.columns && j.most == 1:
-		return &ScatteredError{Line: of.line, Before: before.line, Err: ErrScattered}
+		return scattered(ErrScattered)
 	case known && before.columns != now.columns && (name != "" || !j.merges):
-		return &ScatteredError{Line: of.line, Before: before.line, Err: errFar}
+		return scattered(ErrFar)
 	case name == "":
 		return nil
 	}

@@ -103,7 +103,8 @@ func (s *lineScanner) next() error {
 	return s.add()
 }
 
-// add adds the next line to the record. One with which the record is longer than maxLine is [ErrTooLong], and left out.
+// add adds the next line to the record. One with which the record is longer than maxLine is [ErrTooLong], and left
+// out.
 func (s *lineScanner) add() error {
 	begin, long := len(s.record), false
 	for {
@@ -137,8 +138,8 @@ type line struct {
 	err   error // the first one
 }
 
-// more adds the next line to the record, whose text so far ends within a string. It returns false if there is none; the line break
-// at the end of the input is then a part of the string.
+// more adds the next line to the record, whose text so far ends within a string. It returns false if there is none;
+// the line break at the end of the input is then a part of the string.
 func (p *line) more() bool {
 	switch err := p.lines.add(); err {
 	case nil:
@@ -231,7 +232,8 @@ func (p *line) word(ends string) []byte {
 	return p.text[begin:p.at]
 }
 
-// token is word for a text with backslashes before some characters, which it removes. One that ends with a quote may have line breaks.
+// token is word for a text with backslashes before some characters, which it removes. One that ends with a quote may
+// have line breaks.
 func (p *line) token(ends, escaped string) []byte {
 	from, kept := p.at, len(p.arena)
 	for ; (p.at < len(p.text) || ends == `"` && p.more()) && strings.IndexByte(ends, p.text[p.at]) < 0; p.at++ {

@@ -2,7 +2,6 @@ package format
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -166,20 +165,20 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	return r, nil
 }
 
-// header finds the columns of a file. If they do not fit the schema, the error is a *HeaderError.
+// header finds the columns of a file. If they do not fit the schema, the error is that of HeaderError.
 func (p *Builder) header(columns, renamed []string) error {
 	for _, name := range columns {
 		if _, err := p.Find(name); err != nil {
-			return &HeaderError{Name: name, Err: err}
+			return HeaderError(name, err)
 		}
 	}
 	for _, name := range renamed {
 		if !slices.Contains(columns, name) {
-			return &HeaderError{Name: name, Err: errNotInHeader}
+			return HeaderError(name, errNotInHeader)
 		}
 	}
 	if missing := p.Missing(); missing != "" {
-		return &HeaderError{Name: missing, Err: ErrMissing}
+		return HeaderError(missing, ErrMissing)
 	}
 	return nil
 }
@@ -384,21 +383,3 @@ func joined(pairs []pair) (string, error) {
 
 // tagEscapes are the escapes of joined.
 var tagEscapes = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`, "\n", `\n`)
-
-// ErrScattered is the error that a [ScatteredError] wraps if the lines of a point do not follow each other.
-var ErrScattered = errors.New("the lines of a point do not follow each other, so that the last would replace the others: add --merge, or sort them by series and time")
-
-// ScatteredError ends the reading of events whose fields are in lines that do not follow each other.
-type ScatteredError struct {
-	Line   int // that continues an event
-	Before int // line on which the event began
-	Err    error
-}
-
-// Error returns the lines.
-func (e *ScatteredError) Error() string {
-	return fmt.Sprintf("line %d continues the point of line %d: %v", e.Line, e.Before, e.Err)
-}
-
-// Unwrap returns the problem.
-func (e *ScatteredError) Unwrap() error { return e.Err }

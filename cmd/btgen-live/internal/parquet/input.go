@@ -17,7 +17,7 @@ import (
 
 // NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the rows of
 // the file. The table conversions lists which types columns may have. A file that takes too much
-// memory is a [*LimitError]. If the columns do not fit the schema, the error is a [*format.HeaderError].
+// memory is a [*LimitError]. If the columns do not fit the schema, the error is that of [format.HeaderError].
 func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
 	file, err := open(in, size)
 	if err != nil {
@@ -36,7 +36,7 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 	for k, path := range paths {
 		s, err := r.source(path, stored[k], o)
 		if err != nil {
-			return nil, &format.HeaderError{Name: path[0], Err: err}
+			return nil, format.HeaderError(path[0], err)
 		}
 		r.sources = append(r.sources, s)
 	}
@@ -44,7 +44,7 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 		return nil, err
 	}
 	if missing := r.builder.Missing(); missing != "" {
-		return nil, &format.HeaderError{Name: missing, Err: format.ErrMissing}
+		return nil, format.HeaderError(missing, format.ErrMissing)
 	}
 	return r, nil
 }
@@ -101,7 +101,8 @@ func (r *reader) checkUnit(unit time.Duration) error {
 			return nil
 		}
 		if s.column.Name == "time" && own != unit {
-			err = &format.HeaderError{Name: s.column.Name, Err: fmt.Errorf("its type has the unit %v, which --time-unit does not change: leave out the flag, or write the file with the right unit", own)}
+			err = format.HeaderError(s.column.Name, fmt.Errorf("its type has the unit %v, which --time-unit does not change: "+
+				"leave out the flag, or write the file with the right unit", own))
 		}
 	}
 	return err
