@@ -232,13 +232,13 @@ func clusterWith(name string, limits []Limit) Cluster {
 }
 
 // ReadOf returns what a declared read takes.
-func ReadOf(l *layout.Layout, r layout.ExpectedRead) Read {
-	out := Read{Method: r.Method, Rate: r.Rate, Series: 1}
+func ReadOf(l *layout.Layout, r schema.ExpectedRead) Read {
+	out := Read{Method: r.Method.V, Rate: r.Rate, Series: 1}
 	q := l.ReadQuery()
-	if r.Method == schema.LatestMethod {
+	if r.Method.V == schema.LatestMethod {
 		q = l.LatestQuery()
 	}
-	if i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return q.Name == r.Method }); i >= 0 {
+	if i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return q.Name == r.Method.V }); i >= 0 {
 		q = l.Queries[i]
 		out.Series, out.SeriesAssumed = Matches(l, &q)
 	}
@@ -246,7 +246,7 @@ func ReadOf(l *layout.Layout, r layout.ExpectedRead) Read {
 	from, _, _ := sample.Day(q.Table)
 	var w estimate.Work
 	span := r.Range
-	if r.Method == schema.LatestMethod {
+	if r.Method.V == schema.LatestMethod {
 		_, _, now := sample.Day(q.Table)
 		w, out.Seeks = estimate.LatestWork(l, now), seeksOf(sample.LatestRequests(l, now))
 	} else {

@@ -116,7 +116,7 @@ func datumWidth(l *layout.Layout, t *layout.Table, c layout.Column, load layout.
 
 // varies reports whether values of a field differ in size, so that it can be declared.
 func varies(f *layout.Field, as codec.Values) bool {
-	b := typeWidth(f, as, layout.Load{Expect: layout.Expect{ValueBytes: 1}})
+	b := typeWidth(f, as, layout.Load{Expect: schema.Expect{ValueBytes: 1}})
 	return b.Lower != b.Upper || f.Type.Traits().Variable
 }
 

@@ -350,10 +350,10 @@ func allowed(of *document.Section, t *layout.Table) {
 	rules := lint.Rules()
 	for _, a := range t.Allow {
 		title := ""
-		if i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == a.Rule }); i >= 0 {
+		if i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == a.Rule.V }); i >= 0 {
 			title = rules[i].Title
 		}
-		table.Row(nil, a.Rule, title, oneLine(a.Reason))
+		table.Row(nil, a.Rule.V, title, oneLine(a.Reason))
 	}
 }
 

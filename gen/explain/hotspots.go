@@ -91,13 +91,13 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 		add(t, sequential, "writes", "new series, if the numbers are sequential")
 	}
 	for _, r := range l.Expect.Reads {
-		if l.ReadTable(r.Method) != t {
+		if l.ReadTable(r.Method.V) != t {
 			continue
 		}
-		if load.Range = r.Range; load.Range == 0 && r.Method != schema.LatestMethod {
+		if load.Range = r.Range; load.Range == 0 && r.Method.V != schema.LatestMethod {
 			load.Range = capacity.AssumedRange
 		}
-		add(t, load, r.Method, "as declared")
+		add(t, load, r.Method.V, "as declared")
 	}
 	return out
 }

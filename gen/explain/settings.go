@@ -48,7 +48,7 @@ func (b *builder) querySettings(q *schema.Query) {
 	add("delete", "true", q.Delete.V)
 	add("scan", q.Scan.V, q.Scan.V != "")
 	for _, a := range q.Allow {
-		add("allows "+a.Rule.V, a.Reason.V, true)
+		add("allows "+a.Rule.V, a.Reason, true)
 	}
 }
 

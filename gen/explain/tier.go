@@ -39,7 +39,7 @@ func readTiers(l *layout.Layout, q *layout.Query, latest bool) string {
 	case latest:
 		text = "SSD: timestamps of the last " + age + "; if the series has no event there, all, in both tiers"
 	}
-	i := slices.IndexFunc(l.Expect.Reads, func(r layout.ExpectedRead) bool { return r.Method == method })
+	i := slices.IndexFunc(l.Expect.Reads, func(r schema.ExpectedRead) bool { return r.Method.V == method })
 	if i < 0 {
 		return text
 	}

@@ -40,7 +40,7 @@ func truncation(width schema.Span) string {
 
 // Unreadable returns why materialized views cannot have the events of a layout of a table with a schema
 // bundle, and what to change; empty if they can.
-func Unreadable(t *layout.Table, bundle layout.Bundle) (why, hint string) {
+func Unreadable(t *layout.Table, bundle schema.Bundle) (why, hint string) {
 	switch {
 	case t.Pattern.Naming() != codec.NamedByField:
 		return "the events: columns of " + t.Pattern.String() + " are not named by fields", "remove the view, or use a pattern whose columns are named by fields"

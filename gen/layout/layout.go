@@ -29,7 +29,7 @@ type Layout struct {
 	Series    []Field       // the values that identify a series
 	Fields    []Field       // the values of an event
 	Precision time.Duration // event times are truncated to it
-	Expect    Expect        // the declared load
+	Expect    schema.Expect // the declared load
 	Sequence  bool          // events have a sequence number
 	Classes   []string      // TTL classes of events; nil if there are none
 	Tables    []*Table      // every event is written to all of them
@@ -92,7 +92,7 @@ type Table struct {
 	Protected *bool
 	Tier      codec.Tier // 0 if the schema does not specify it
 	TierPos   diag.Pos
-	Bundle    Bundle // without an ID if the schema does not specify it; only in the newest
+	Bundle    schema.Bundle // without an ID if the schema does not specify it; only in the newest
 	// Views are the continuous materialized views; only in the newest.
 	Views []MaterializedView
 	// Draft reports that nothing is stored yet, so the layout may change freely.
@@ -100,7 +100,7 @@ type Table struct {
 	// WriteOnly reports whether the table is only written: reads and queries do not use it yet.
 	WriteOnly    bool
 	WriteOnlyPos diag.Pos
-	Allow        []Allowance
+	Allow        []schema.Allow
 	// Since and Until bound the times of events with this layout; Until is exclusive.
 	// Since is zero in the oldest layout, Until in the newest. Both are bucket boundaries.
 	Since, Until time.Time
@@ -165,7 +165,7 @@ type Family struct {
 	GCPos diag.Pos
 	// HasGC is false if the schema does not specify a time to live.
 	HasGC     bool
-	Strategy  Strategy
+	Strategy  schema.Strategy      // or MaxAgeFromWrite
 	Life      codec.Lifetime       // meaning of cell timestamps, and which cells are live
 	Class     int                  // TTL class of its events, counting from 1; 0 if they have none
 	WrittenAt schema.Value[string] // column of the write time, if there is one
@@ -199,16 +199,9 @@ const (
 	JSONText Format = "json"
 )
 
-// Allowance is an allow entry of the schema: an exception to a rule, with a reason.
-type Allowance struct {
-	Pos    diag.Pos
-	Rule   string
-	Reason string
-}
-
 // Allows reports whether the schema allows t to break the rule.
 func (t *Table) Allows(rule string) bool {
-	return slices.ContainsFunc(t.Allow, func(a Allowance) bool { return a.Rule == rule })
+	return slices.ContainsFunc(t.Allow, func(a schema.Allow) bool { return a.Rule.V == rule })
 }
 
 // Stores reports whether a table has events that are serialized in a format.

@@ -6,32 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
-
-// Expect is the load that a schema declares. Undeclared values are zero.
-type Expect struct {
-	Pos        diag.Pos
-	Series     int64            // number of series
-	Rate       float64          // events per second and series
-	ValueBytes int64            // average length of a string, bytes or JSON value
-	Lateness   time.Duration    // how long after its time an event may arrive
-	Clusters   int64            // clusters of the instance, between which data is replicated
-	Widths     map[string]int64 // average sizes of single series values and fields, in bytes, by name
-	Reads      []ExpectedRead
-	Skew       float64 // exponent of the Zipf distribution of events among series
-	Arrival    string  // as in schema.Expect; empty for schema.Steady
-}
-
-// ExpectedRead is how often a method of the reader is called.
-type ExpectedRead struct {
-	Pos    diag.Pos
-	Method string        // Read, Latest or a query
-	Rate   float64       // calls per second, of all callers
-	Range  time.Duration // time range of a call; 0 if it is not declared
-}
 
 // Assumptions about an undeclared load.
 const (
@@ -42,7 +19,7 @@ const (
 
 // Load is the load for estimates: as declared or, for undeclared values, as assumed.
 type Load struct {
-	Expect
+	schema.Expect
 	AssumedSeries, AssumedRate, AssumedValueBytes bool
 }
 

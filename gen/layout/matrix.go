@@ -5,32 +5,15 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Strategy is a way to expire data.
-type Strategy string
-
-// The strategies, as written in schemas.
-const (
-	MaxAge            Strategy = "max_age"
-	MaxAgeFromWrite   Strategy = "max_age, from: write"
-	MaxVersions       Strategy = "max_versions"
-	AnyOf             Strategy = "any_of"
-	AllOf             Strategy = "all_of"
-	OneSecond         Strategy = "one_second"
-	DefaultExpiration Strategy = "default_expiration"
-	Classes           Strategy = "classes"
-	KeepForever       Strategy = "keep"
-)
+// MaxAgeFromWrite is the strategy of ages that count from the write, as written in schemas.
+const MaxAgeFromWrite = schema.MaxAge + ", from: write"
 
 // Strategies lists the strategies in the order of the documentation.
-func Strategies() []Strategy {
-	return []Strategy{MaxAge, MaxAgeFromWrite, MaxVersions, AnyOf, AllOf, OneSecond, DefaultExpiration, Classes, KeepForever}
-}
-
-// strategies maps the kinds of ttl in the schema language to strategies.
-var strategies = map[schema.TTLKind]Strategy{
-	schema.MaxAge: MaxAge, schema.MaxVersions: MaxVersions, schema.AnyOf: AnyOf, schema.AllOf: AllOf,
-	schema.OneSecond: OneSecond, schema.DefaultExpiration: DefaultExpiration,
-	schema.Classes: Classes, schema.KeepForever: KeepForever,
+func Strategies() []schema.Strategy {
+	return []schema.Strategy{
+		schema.MaxAge, MaxAgeFromWrite, schema.MaxVersions, schema.AnyOf, schema.AllOf,
+		schema.OneSecond, schema.DefaultExpiration, schema.Classes, schema.KeepForever,
+	}
 }
 
 // Verdict says whether a strategy works with a pattern.
@@ -46,9 +29,9 @@ type Verdict struct {
 const eventTimed = "its cell timestamps are event times"
 
 // Fits returns whether a strategy works with a pattern.
-func Fits(p codec.Pattern, s Strategy) Verdict {
+func Fits(p codec.Pattern, s schema.Strategy) Verdict {
 	switch s {
-	case Classes:
+	case schema.Classes:
 		if p.NewestOnly() {
 			return Verdict{"K25", true, "its row has only the newest event, which may expire before an older one of another class",
 				"give all events of the schema the same max_age, or leave the table out"}
@@ -58,8 +41,8 @@ func Fits(p codec.Pattern, s Strategy) Verdict {
 			return Verdict{"T07", true, eventTimed + ", so ages count from the event",
 				"count the age from the event, as in `ttl: {max_age: 30d}`, or use a pattern with a row per event"}
 		}
-	case OneSecond, DefaultExpiration:
-		rule := map[Strategy]string{OneSecond: "T04", DefaultExpiration: "T05"}[s]
+	case schema.OneSecond, schema.DefaultExpiration:
+		rule := map[schema.Strategy]string{schema.OneSecond: "T04", schema.DefaultExpiration: "T05"}[s]
 		switch {
 		case p.NewestOnly():
 			return Verdict{rule, true, eventTimed + ", which expiries would replace",
@@ -68,11 +51,11 @@ func Fits(p codec.Pattern, s Strategy) Verdict {
 			return Verdict{rule, true, eventTimed + ", which expiries would replace",
 				"use `pattern: " + patternsWith(FreeTimestamps) + "`, which has the time in the qualifier, or `ttl: {classes: {short: 1h, long: 3d}}`, or a pattern with a row per event"}
 		}
-	case MaxVersions, AnyOf, AllOf:
+	case schema.MaxVersions, schema.AnyOf, schema.AllOf:
 		switch {
 		case p.NewestOnly(): // older events are in other tables
 		case p.Appends():
-			return Verdict{"T03", s == MaxVersions, "the value is the column, so an event deletes an older one with the same value",
+			return Verdict{"T03", s == schema.MaxVersions, "the value is the column, so an event deletes an older one with the same value",
 				"use `ttl: {max_age: 30d}`"}
 		case p.Versioned():
 			return Verdict{"T02", false, "events are versions of one column, and older ones are deleted",

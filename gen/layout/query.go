@@ -21,9 +21,9 @@ type Query struct {
 	Series  bool    // the reader can list the series of the query
 	Scan    string  // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
-	Allow   []Allowance // exceptions to rules about queries
-	Table   *Table      // the table that the schema names or, if it names none, the best one
-	Named   diag.Pos    // where the schema names the table, if it does
+	Allow   []schema.Allow // exceptions to rules about queries
+	Table   *Table         // the table that the schema names or, if it names none, the best one
+	Named   diag.Pos       // where the schema names the table, if it does
 	// The rows of Table that the query reads.
 	*codec.Selection
 	// FilteredBy are the names of the series values by which rows are filtered, because
@@ -263,7 +263,7 @@ func (r *resolver) queries() {
 	}
 	for i := range r.schema.Queries {
 		q := &r.schema.Queries[i]
-		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Series: q.Series.V, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow), Named: q.Table.Pos}
+		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Series: q.Series.V, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: q.Allow, Named: q.Table.Pos}
 		if q.Delete.V {
 			out.DeletePos = q.Delete.Pos
 		}

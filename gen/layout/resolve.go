@@ -25,18 +25,8 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 		NamePos:   s.Name.Pos,
 		Doc:       s.Doc,
 		Precision: s.Time.Precision.V,
-		Expect: Expect{
-			Pos: s.Expect.Pos, Series: s.Expect.Series.V, Rate: s.Expect.Rate.V, ValueBytes: s.Expect.ValueBytes.V,
-			Lateness: s.Expect.Lateness.V, Clusters: s.Expect.Clusters.V, Skew: s.Expect.Skew.V, Arrival: s.Expect.Arrival.V,
-			Widths: map[string]int64{},
-		},
+		Expect:    s.Expect,
 	}}
-	for _, v := range s.Expect.Widths {
-		r.layout.Expect.Widths[v.Name.V] = v.Bytes.V
-	}
-	for _, read := range s.Expect.Reads {
-		r.layout.Expect.Reads = append(r.layout.Expect.Reads, ExpectedRead{Pos: read.Method.Pos, Method: read.Method.V, Rate: read.Rate.V, Range: read.Range.V})
-	}
 	r.layout.Precision = cmp.Or(r.layout.Precision, time.Millisecond)
 	r.layout.Series = fields(s.Series)
 	r.layout.Fields = fields(s.Fields)
@@ -123,7 +113,7 @@ func fields(in []schema.Field) []Field {
 // cardinalities that are too small for the declared series.
 func (r *resolver) checkSeries() {
 	if most := r.layout.mostSeries(); most > 0 && r.layout.Expect.Series > most {
-		r.reject(r.schema.Expect.Series.Pos, "too-many-series", r.layout.Expect.Series, most)
+		r.reject(r.layout.Expect.SeriesPos, "too-many-series", r.layout.Expect.Series, most)
 	}
 	for _, f := range r.schema.Series {
 		if f.Type.V.Traits().NoKey {
@@ -138,7 +128,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
 		Pattern: codec.ParsePattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		KeyPos: s.Key, Key: codec.Key{Delimiter: s.Delimiter.V},
-		Allow:     allowances(s.Allow),
+		Allow:     s.Allow,
 		WriteOnly: s.Serves.IsSet() && !s.Serves.V, WriteOnlyPos: s.Serves.Pos,
 		Draft: s.Draft.V,
 	}
@@ -172,15 +162,6 @@ func (r *resolver) table(s *schema.Table) *Table {
 		t.Structured = t.KeyFields != nil
 	}
 	return t
-}
-
-// allowances resolves the allow entries of a table or a query.
-func allowances(in []schema.Allow) []Allowance {
-	var out []Allowance
-	for _, a := range in {
-		out = append(out, Allowance{Pos: a.Rule.Pos, Rule: a.Rule.V, Reason: a.Reason.V})
-	}
-	return out
 }
 
 // bucket resolves the width and the label of a bucket.

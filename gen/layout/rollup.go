@@ -141,7 +141,7 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 		return
 	}
 	t.Rollup.GC = gcRule(of.TTL)
-	t.RollupFamily.GC, t.RollupFamily.Life, t.RollupFamily.Strategy = t.Rollup.GC, codec.Lifetime{}.Under(t.Rollup.GC, 0), strategies[of.TTL.Kind]
+	t.RollupFamily.GC, t.RollupFamily.Life, t.RollupFamily.Strategy = t.Rollup.GC, codec.Lifetime{}.Under(t.Rollup.GC, 0), of.TTL.Kind
 	age, own := t.Age(), t.Rollup.GC.MaxAge
 	least := t.Rollup.Least(t.Bucket)
 	switch {

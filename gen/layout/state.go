@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -92,8 +93,8 @@ func (r *resolver) checkStateKey(t *Table) {
 func (r *resolver) checkStateLife(t *Table) {
 	l := r.layout
 	if t.HasClasses() {
-		v := Fits(t.Pattern, Classes)
-		r.refuse(t.Families[0].GCPos, v.Rule, "state-classes", Classes, t.Pattern, v.Reason, v.Instead)
+		v := Fits(t.Pattern, schema.Classes)
+		r.refuse(t.Families[0].GCPos, v.Rule, "state-classes", schema.Classes, t.Pattern, v.Reason, v.Instead)
 		return
 	}
 	if len(l.Classes) > 0 || l.MustExpire() || l.MayExpire() {

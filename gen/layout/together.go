@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -17,7 +18,7 @@ type StoredTable struct {
 	KeyFields []codec.KeyField // as in Table
 	Protected *bool            // as in Table
 	Tier      codec.Tier       // as in Table
-	Bundle    Bundle           // as in Table
+	Bundle    schema.Bundle    // as in Table
 	// Layouts are what schemas store in the table: in the order of the schemas, and for each
 	// the newest layout by time first.
 	Layouts []StoredLayout

@@ -69,7 +69,7 @@ func (r *resolver) classes(t *Table, s *schema.Table) {
 		}
 		f.Class = 1 + slices.Index(r.layout.Classes, c.Name.V)
 		r.lifetime(t, &f, &schema.TTL{Pos: c.Age.Pos, Kind: schema.MaxAge, Age: c.Age})
-		f.Strategy = Classes
+		f.Strategy = schema.Classes
 		t.Families = append(t.Families, f)
 	}
 	slices.SortStableFunc(t.Families, func(a, b Family) int { return a.Class - b.Class })
@@ -85,7 +85,7 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 		return
 	}
 	f.HasGC, f.GCPos = true, ttl.Pos
-	f.Strategy = strategies[ttl.Kind]
+	f.Strategy = ttl.Kind
 	switch ttl.Kind {
 	case schema.OneSecond:
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}

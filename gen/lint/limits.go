@@ -176,9 +176,9 @@ func wholeAges(r reporter, f layout.Family) {
 // wholeSeconds proposes to round up the age of a family to whole seconds.
 func wholeSeconds(f layout.Family) string {
 	up := (f.GC.MaxAge + time.Second - 1).Truncate(time.Second)
-	if f.Strategy != layout.MaxAge && f.Strategy != layout.MaxAgeFromWrite {
+	if f.Strategy != schema.MaxAge && f.Strategy != layout.MaxAgeFromWrite {
 		return ", at least 1s"
 	}
-	from := strings.TrimPrefix(string(f.Strategy), string(layout.MaxAge))
+	from := strings.TrimPrefix(string(f.Strategy), string(schema.MaxAge))
 	return ": " + code("ttl: {max_age: %s%s}", schema.FormatDuration(up), from)
 }

@@ -118,7 +118,7 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 type subject struct {
 	kind   string // "table" or "query"
 	name   string // for messages
-	allow  []layout.Allowance
+	allow  []schema.Allow
 	checks checks
 	on     func(r Rule) []reporter // what to apply a rule to, until there are findings
 }
@@ -161,11 +161,11 @@ func (s subject) check(onlyErrors bool) diag.List {
 				check(r)
 			}
 		}
-		i := slices.IndexFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
+		i := slices.IndexFunc(s.allow, func(a schema.Allow) bool { return a.Rule.V == rule.ID })
 		if !rule.Allowable() || i < 0 {
 			out = append(out, found...)
 		} else if applies && len(found) == 0 {
-			out.Warnf(s.allow[i].Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "remove it"
+			out.Warnf(s.allow[i].Rule.Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "remove it"
 		}
 	}
 	if onlyErrors {
@@ -187,20 +187,20 @@ func (s subject) checkAllowances() diag.List {
 	var found diag.List
 	rules := Rules()
 	for _, a := range s.allow {
-		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule })
+		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule.V })
 		switch {
 		case i < 0:
-			found.Errorf(a.Pos, "unknown rule %s", a.Rule).Hint = fmt.Sprintf("remove it; a %s can allow %s", s.kind, allowable(rules, s.kind))
+			found.Errorf(a.Rule.Pos, "unknown rule %s", a.Rule.V).Hint = fmt.Sprintf("remove it; a %s can allow %s", s.kind, allowable(rules, s.kind))
 		case rules[i].HowToAllow != "":
-			found.Errorf(a.Pos, "allow does not apply to rule %s (%s)", a.Rule, rules[i].Title).Hint = rules[i].HowToAllow
+			found.Errorf(a.Rule.Pos, "allow does not apply to rule %s (%s)", a.Rule.V, rules[i].Title).Hint = rules[i].HowToAllow
 		case !rules[i].Allowable():
-			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, finders[rules[i].By].whyNot).Hint = "remove it"
+			found.Errorf(a.Rule.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule.V, rules[i].Title, finders[rules[i].By].whyNot).Hint = "remove it"
 		case rules[i].kind() == s.kind:
 		case s.kind == "table":
-			found.Errorf(a.Pos, "rule %s (%s) applies to queries, not to tables", a.Rule, rules[i].Title).Hint =
-				fmt.Sprintf("move it to the query, as in queries: {ByHost: {by: [host], allow: {%s: \"…\"}}}", a.Rule)
+			found.Errorf(a.Rule.Pos, "rule %s (%s) applies to queries, not to tables", a.Rule.V, rules[i].Title).Hint =
+				fmt.Sprintf("move it to the query, as in queries: {ByHost: {by: [host], allow: {%s: \"…\"}}}", a.Rule.V)
 		default:
-			found.Errorf(a.Pos, "rule %s (%s) applies to tables, not to queries", a.Rule, rules[i].Title).Hint = "move it to the table"
+			found.Errorf(a.Rule.Pos, "rule %s (%s) applies to tables, not to queries", a.Rule.V, rules[i].Title).Hint = "move it to the table"
 		}
 	}
 	return found

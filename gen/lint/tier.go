@@ -52,7 +52,7 @@ var tierChecks = checks{
 		slow := capacity.Types[len(capacity.Types)-1]
 		for _, of := range r.l.Expect.Reads {
 			read := capacity.ReadOf(r.l, of)
-			if r.l.ReadTable(of.Method) != r.t || read.Cold == nil {
+			if r.l.ReadTable(of.Method.V) != r.t || read.Cold == nil {
 				continue
 			}
 			rows := of.Rate * read.Cold.Seeks
@@ -60,11 +60,11 @@ var tierChecks = checks{
 			limit := fmt.Sprintf("%s there take %s at %s", words.Count(rows, "row", "rows")+"/s", nodes, words.Count(slow.Reads, "row", "rows")+"/s each")
 			switch later := wholeDays(of.Range); {
 			case read.Cold.Unfiltered:
-				r.at(r.t.TierPos, "any", of.Method, limit)
+				r.at(r.t.TierPos, "any", of.Method.V, limit)
 			case longest > 0 && later >= longest:
-				r.at(r.t.TierPos, "all", of.Method, of.Range, after, limit)
+				r.at(r.t.TierPos, "all", of.Method.V, of.Range, after, limit)
 			default:
-				r.at(r.t.TierPos, "later", of.Method, of.Range, after, limit, later)
+				r.at(r.t.TierPos, "later", of.Method.V, of.Range, after, limit, later)
 			}
 		}
 	},

@@ -135,7 +135,7 @@ func fewestVersions(r codec.Retention) int {
 // longerAge proposes a longer age or an age from the write time, for a family with a
 // single age.
 func (r reporter) longerAge(f layout.Family, longer, age time.Duration) string {
-	if f.Strategy != layout.MaxAge {
+	if f.Strategy != schema.MaxAge {
 		return ""
 	}
 	hint := ": " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))

@@ -125,7 +125,8 @@ var blobBlock = block[Blob]{
 
 // allowancesForm is the form of the rules that a table or a query may break.
 var allowancesForm = named("a mapping from rules to reasons", "write `allow: {K02: \"slots are hashed upstream\"}`", ruleForm,
-	in(reasonForm, func(a *Allow) *Value[string] { return &a.Reason }), func(a *Allow) *Value[string] { return &a.Rule })
+	as(reasonForm, func(text string, _ diag.Pos) Allow { return Allow{Reason: text} }, func(a Allow) string { return a.Reason }),
+	func(a *Allow) *Value[string] { return &a.Rule })
 
 var reasonForm = reason("a reason", "slots are hashed upstream")
 
@@ -172,15 +173,16 @@ func orEmpty[V any](f form[[]V]) form[[]V] {
 var expectBlock = block[Expect]{
 	what:  "the block expect",
 	begin: func(pos diag.Pos, e *Expect) { e.Pos = pos },
+	check: func(_ *walker, n *node, e *Expect) { e.SeriesPos = n.child("series").pos },
 	keys: []key[Expect]{
-		put("series", integer[int64](1, 1<<53), func(e *Expect) *Value[int64] { return &e.Series }),
-		put("rate", rateForm, func(e *Expect) *Value[float64] { return &e.Rate }),
+		set("series", integer[int64](1, 1<<53), func(e *Expect) *int64 { return &e.Series }),
+		set("rate", rateForm, func(e *Expect) *float64 { return &e.Rate }),
 		valueBytes,
-		put("clusters", integer[int64](1, 8), func(e *Expect) *Value[int64] { return &e.Clusters }),
-		put("lateness", lengthForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }),
+		set("clusters", integer[int64](1, 8), func(e *Expect) *int64 { return &e.Clusters }),
+		set("lateness", lengthForm, func(e *Expect) *time.Duration { return &e.Lateness }),
 		set("reads", expectedReadsForm, func(e *Expect) *[]ExpectedRead { return &e.Reads }),
-		put("skew", number(0, 3), func(e *Expect) *Value[float64] { return &e.Skew }),
-		put("arrival", word("arrival", Arrivals), func(e *Expect) *Value[string] { return &e.Arrival }),
+		set("skew", number(0, 3), func(e *Expect) *float64 { return &e.Skew }),
+		set("arrival", word("arrival", Arrivals), func(e *Expect) *string { return &e.Arrival }),
 	},
 }
 
@@ -188,18 +190,30 @@ var expectBlock = block[Expect]{
 // of some values.
 var valueBytes = func() key[Expect] {
 	size := integer[int64](1, 1<<30)
-	all := put("value_bytes", size, func(e *Expect) *Value[int64] { return &e.ValueBytes })
-	each := set("value_bytes", named("a mapping from values to sizes", "write `value_bytes: 200`", filled("a name"),
-		in(size, func(v *Width) *Value[int64] { return &v.Bytes }), func(v *Width) *Value[string] { return &v.Name }), func(e *Expect) *[]Width { return &e.Widths })
-	return all.or(each)
+	all := set("value_bytes", size, func(e *Expect) *int64 { return &e.ValueBytes })
+	type width struct {
+		name  Value[string]
+		bytes Value[int64]
+	}
+	list := named("a mapping from values to sizes", "write `value_bytes: 200`", filled("a name"),
+		in(size, func(v *width) *Value[int64] { return &v.bytes }), func(v *width) *Value[string] { return &v.name })
+	byName := form[map[string]int64]{shape: list.shape, read: func(w *walker, n *node) (map[string]int64, bool) {
+		all, ok := list.read(w, n)
+		out := map[string]int64{}
+		for _, v := range all {
+			out[v.name.V] = v.bytes.V
+		}
+		return out, ok
+	}}
+	return all.or(set("value_bytes", byName, func(e *Expect) *map[string]int64 { return &e.Widths }))
 }()
 
 // expectedReadBlock is the long form of an expected read.
 var expectedReadBlock = block[ExpectedRead]{
 	what: "an expected read",
 	keys: []key[ExpectedRead]{
-		must(put("rate", rateForm, func(r *ExpectedRead) *Value[float64] { return &r.Rate })),
-		put("range", lengthForm, func(r *ExpectedRead) *Value[time.Duration] { return &r.Range }),
+		must(set("rate", rateForm, func(r *ExpectedRead) *float64 { return &r.Rate })),
+		set("range", lengthForm, func(r *ExpectedRead) *time.Duration { return &r.Range }),
 	},
 }
 
@@ -228,7 +242,7 @@ func checkSize(w *walker, s *Schema) {
 }
 
 // checkSchema reports contradictions between the blocks of s.
-func checkSchema(w *walker, s *Schema) {
+func checkSchema(w *walker, root *node, s *Schema) {
 	series, fields := namesOf(s.Series, nameOfField), namesOf(s.Fields, nameOfField)
 	tables := namesOf(s.Tables, func(t *Table) *Value[string] { return &t.Name })
 	methods := append([]string{ReadMethod, LatestMethod}, namesOf(s.Queries, func(q *Query) *Value[string] { return &q.Name })...)
@@ -252,8 +266,8 @@ func checkSchema(w *walker, s *Schema) {
 			}
 		}
 	}
-	for _, v := range s.Expect.Widths {
-		w.known(v.Name, slices.Concat(series, fields), "unknown-value", "the values are ")
+	for _, e := range root.child("expect").child("value_bytes").entries {
+		w.known(Value[string]{e.key.text, e.key.pos}, slices.Concat(series, fields), "unknown-value", "the values are ")
 	}
 	for _, r := range s.Expect.Reads {
 		w.known(r.Method, methods, "unknown-query", "the queries are ")

@@ -27,7 +27,7 @@ func Parse(name string, text []byte) (*Schema, diag.List) {
 	w := &walker{file: name}
 	if root := readYAML(w, text); root != nil {
 		rootBlock.read(w, root, s)
-		checkSchema(w, s)
+		checkSchema(w, root, s)
 	}
 	return s, w.list()
 }

@@ -175,25 +175,25 @@ type Blob struct {
 	Format Value[string] // "protobuf" or "json"
 }
 
-// TTLKind is the strategy of a TTL.
-type TTLKind int
+// Strategy is a way to expire data.
+type Strategy string
 
-// The strategies of the language.
+// The strategies, as written in schemas.
 const (
-	MaxAge TTLKind = iota
-	MaxVersions
-	AnyOf
-	AllOf
-	OneSecond
-	DefaultExpiration
-	Classes
-	KeepForever
+	MaxAge            Strategy = "max_age"
+	MaxVersions       Strategy = "max_versions"
+	AnyOf             Strategy = "any_of"
+	AllOf             Strategy = "all_of"
+	OneSecond         Strategy = "one_second"
+	DefaultExpiration Strategy = "default_expiration"
+	Classes           Strategy = "classes"
+	KeepForever       Strategy = "keep"
 )
 
 // TTL determines when stored data expires.
 type TTL struct {
 	Pos       diag.Pos
-	Kind      TTLKind
+	Kind      Strategy
 	Age       Value[time.Duration] // MaxAge, DefaultExpiration: positive
 	From      Value[string]        // MaxAge, MaxVersions, KeepForever: "event" or "write"
 	Versions  Value[int]           // MaxVersions
@@ -211,7 +211,7 @@ type Class struct {
 // Allow is a rule that a table or a query may break, and the reason.
 type Allow struct {
 	Rule   Value[string]
-	Reason Value[string]
+	Reason string
 }
 
 // Query is a read of more than one series.
@@ -245,32 +245,26 @@ const EqualForm = "equal"
 // WhereForms are the forms of conditions.
 var WhereForms = []string{"range", EqualForm}
 
-// Expect is the expected load. Values that are not set are assumed.
+// Expect is the load that a schema declares. Undeclared values are zero.
 type Expect struct {
-	Pos        diag.Pos       // of the block
-	Series     Value[int64]   // number of series
-	Rate       Value[float64] // events per second and series
-	ValueBytes Value[int64]   // average size of string, bytes and JSON values
-	Widths     []Width        // average sizes of single values, instead of ValueBytes
-	Clusters   Value[int64]   // number of clusters of the instance
-	// Lateness is how long after its time an event may arrive.
-	Lateness Value[time.Duration]
-	Reads    []ExpectedRead
-	Skew     Value[float64] // exponent of the Zipf distribution of events among series, from 0
-	Arrival  Value[string]  // one of Arrivals
-}
-
-// Width is the average size of a series value or a field.
-type Width struct {
-	Name  Value[string]
-	Bytes Value[int64]
+	Pos        diag.Pos         // of the block
+	Series     int64            // number of series
+	SeriesPos  diag.Pos         // of Series
+	Rate       float64          // events per second and series
+	ValueBytes int64            // average size of a string, bytes or JSON value
+	Widths     map[string]int64 // average sizes of single values in bytes, by name, instead of ValueBytes
+	Clusters   int64            // clusters of the instance, between which data is replicated
+	Lateness   time.Duration    // how long after its time an event may arrive
+	Reads      []ExpectedRead
+	Skew       float64 // exponent of the Zipf distribution of events among series, from 0
+	Arrival    string  // one of Arrivals; empty for Steady
 }
 
 // ExpectedRead is how often a method of the reader is called.
 type ExpectedRead struct {
-	Method Value[string]        // Read, Latest or a query
-	Rate   Value[float64]       // calls per second, of all callers
-	Range  Value[time.Duration] // time range of a call, if it is set
+	Method Value[string] // Read, Latest or a query
+	Rate   float64       // calls per second, of all callers
+	Range  time.Duration // time range of a call; 0 if it is not declared
 }
 
 // Methods that every reader has.

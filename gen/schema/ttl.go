@@ -16,8 +16,8 @@ func ttlForm(nested bool) form[TTL] {
 	u := union[TTL]{
 		what:     "a ttl",
 		both:     combineTTLs,
-		begin:    func(pos diag.Pos, kind int, t *TTL) { t.Pos, t.Kind = pos, TTLKind(kind) },
-		kind:     func(t TTL) int { return int(t.Kind) },
+		begin:    func(pos diag.Pos, kind int, t *TTL) { t.Pos, t.Kind = pos, strategies[kind] },
+		kind:     func(t TTL) int { return slices.Index(strategies, t.Kind) },
 		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL("any_of"), combinedTTL("all_of")},
 	}
 	if !nested {
@@ -28,6 +28,9 @@ func ttlForm(nested bool) form[TTL] {
 	u.what = "a nested ttl"
 	return u.form()
 }
+
+// strategies are those of the variants of a ttl.
+var strategies = []Strategy{MaxAge, MaxVersions, AnyOf, AllOf, OneSecond, DefaultExpiration, Classes, KeepForever}
 
 // ttlOf returns the hint for a ttl that is only an age, or a word for none.
 func ttlOf(n *node) string {

@@ -59,7 +59,7 @@ func (t TTL) String() string { return ttlForm(false).text(t) }
 
 // TTLOf returns a garbage collection rule as a ttl. fromWrite says that ages count from the write.
 func TTLOf(r codec.GCRule, fromWrite bool) TTL {
-	kinds := [...]TTLKind{
+	kinds := [...]Strategy{
 		codec.GCNone: KeepForever, codec.GCMaxAge: MaxAge, codec.GCMaxVersions: MaxVersions, codec.GCUnion: AnyOf,
 		codec.GCIntersection: AllOf,
 	}
