@@ -1,115 +1,89 @@
 package schema
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// sourceWriter formats pieces.
-type sourceWriter struct {
-	strings.Builder
-	line int // offset of the current line
+// outLine is a line of a formatted file. A comment after it keeps its column, if that is free.
+type outLine struct {
+	text, note string
+	column     int
 }
 
 // write returns the formatted file.
 func (p *piece) write() []byte {
-	var w sourceWriter
-	w.parts(p, 0, false)
-	return []byte(w.String())
-}
-
-// indent writes spaces.
-func (w *sourceWriter) indent(indent int) { w.WriteString(strings.Repeat(" ", indent)) }
-
-// end ends the line with an optional comment, in the given column if that is free.
-func (w *sourceWriter) end(note string, column int) {
-	if note != "" {
-		width := utf8.RuneCountInString(w.String()[w.line:])
-		w.indent(max(column-1-width, 1))
-		w.WriteString(note)
-	}
-	w.WriteString("\n")
-	w.line = w.Len()
-}
-
-// comments writes lines of comments.
-func (w *sourceWriter) comments(lines []string, indent int) {
-	for _, line := range lines {
-		if line != "" {
-			w.indent(indent)
-			w.WriteString(line)
+	var out strings.Builder
+	for _, l := range p.lines() {
+		if l.note != "" {
+			l.text += strings.Repeat(" ", max(l.column-1-utf8.RuneCountInString(l.text), 1)) + l.note
 		}
-		w.end("", 0)
+		out.WriteString(l.text + "\n")
 	}
+	return []byte(out.String())
 }
 
-// parts writes a block. begun says that its first line already has a hyphen.
-func (w *sourceWriter) parts(p *piece, indent int, begun bool) {
-	if len(p.parts) == 0 {
-		w.WriteString(p.flow())
-		w.end("", 0)
+// comments returns lines of comments.
+func comments(texts []string) []outLine {
+	var out []outLine
+	for _, text := range texts {
+		out = append(out, outLine{text: text})
 	}
-	widths := p.widths()
-	for i, part := range p.parts {
-		head := part.head
+	return out
+}
+
+// below returns lines that are indented by two spaces.
+func below(lines []outLine) []outLine {
+	for i := range lines {
+		if lines[i].text != "" {
+			lines[i].text = "  " + lines[i].text
+		}
+	}
+	return lines
+}
+
+// lines returns the lines of a block.
+func (p *piece) lines() []outLine {
+	if len(p.parts) == 0 {
+		return append([]outLine{{text: p.flow()}}, comments(p.foot)...)
+	}
+	var out []outLine
+	for i, width := range p.widths() {
+		head := p.parts[i].head
 		if i == 0 {
 			head = trimBlank(head)
 		}
-		w.comments(head, indent)
-		if !begun || i > 0 {
-			w.indent(indent)
-		}
-		w.part(part, indent, widths[i])
+		out = append(append(out, comments(head)...), p.parts[i].lines(width)...)
 	}
-	w.comments(p.foot, indent)
+	return append(out, comments(p.foot)...)
 }
 
-// part writes an entry. width is that of the key with its colon and padding.
-func (w *sourceWriter) part(p *part, indent, width int) {
-	value := p.value
-	isBlock := value.node.kind != scalar && !value.inline && len(value.parts) > 0
-	switch {
-	case p.key == "" && isBlock:
-		w.WriteString("- ")
-		w.parts(value, indent+2, true)
-		return
-	case p.key == "":
-		w.WriteString("- ")
+// lines returns the lines of an entry. width is that of the key with its colon and padding.
+func (p *part) lines(width int) []outLine {
+	v, begin := p.value, "- "
+	if p.key != "" {
+		begin = fmt.Sprintf("%-*s ", width, p.key+":")
+	}
+	var out []outLine
+	switch isBlock := v.node.kind != scalar && !v.inline && len(v.parts) > 0; {
+	case isBlock && p.key == "":
+		out = below(v.lines())
+		out[0].text = begin + out[0].text[len(begin):]
+		return out
 	case isBlock:
-		w.WriteString(p.key + ":")
-		w.end(p.note, p.column)
-		w.parts(value, indent+2, false)
-		return
+		return append([]outLine{{p.key + ":", p.note, p.column}}, below(v.lines())...)
+	case v.node.kind == scalar:
+		out = append([]outLine{{text: begin + v.text[0]}}, below(comments(v.text[1:]))...)
 	default:
-		w.WriteString(p.key + ":")
-		w.indent(1 + width - utf8.RuneCountInString(p.key) - 1)
+		out = []outLine{{text: begin + v.flow()}}
 	}
-	if value.node.kind != scalar {
-		w.WriteString(value.flow())
-		w.end(p.note, p.column)
-		return
+	noted := &out[len(out)-1]
+	if v.block {
+		noted = &out[0]
 	}
-	w.scalar(p, indent)
-}
-
-// scalar writes the value of a part, and ends the line. The comment is on the first line of
-// a block scalar, and on the last line of any other.
-func (w *sourceWriter) scalar(p *part, indent int) {
-	noted := len(p.value.text) - 1
-	if p.value.block {
-		noted = 0
-	}
-	for i, line := range p.value.text {
-		if i > 0 && line != "" {
-			w.indent(indent + 2)
-		}
-		w.WriteString(line)
-		if i == noted {
-			w.end(p.note, p.column)
-		} else {
-			w.end("", 0)
-		}
-	}
+	noted.note, noted.column = p.note, p.column
+	return out
 }
 
 // flow returns p in flow style, which has brackets.
