@@ -233,7 +233,7 @@ func requiredHint(h *hinting) string {
 		return ""
 	}
 	f := *h.field
-	f.Optional = set(true)
+	f.Optional = true
 	return "make it optional, or give it a default: " + diag.Code(f.Name.V+": "+f.String())
 }
 
@@ -302,9 +302,9 @@ func renameHint(h *hinting) string {
 		return rename + "undo the change" + otherwise
 	}
 	f := *field
-	if w.column.Optional && !f.Default.IsSet() {
-		f.Optional = set(true)
-		if keep != "" && !field.Optional.V {
+	if w.column.Optional && f.Default == nil {
+		f.Optional = true
+		if keep != "" && !field.Optional {
 			keep += " and " + diag.Code("optional: true")
 		}
 	}
@@ -328,7 +328,7 @@ func mayStay(p *pair, change *Change, field *schema.Field, old *lock.Column) boo
 
 // mayMove reports whether a field may be written to a new place, and read from its old one.
 func mayMove(p *pair, field *schema.Field, old *lock.Column) bool {
-	from := layout.Field{Type: old.Type, Optional: field.Optional.V}
+	from := layout.Field{Type: old.Type, Options: schema.Options{Optional: field.Optional}}
 	switch {
 	case p.table.Pattern.Naming() == codec.NamedByTime && p.table.Blob == "", old.Written:
 		return false
@@ -402,7 +402,7 @@ func (h *hinting) elsewhere(old *lock.Column) (f schema.Field, was schema.Was) {
 // newField returns an additional field for values of a new type.
 func newField(s *schema.Schema, field *schema.Field) string {
 	f := *field
-	f.Optional = set(true)
+	f.Optional = true
 	f.Column = schema.Value[string]{}
 	if f.Number.IsSet() {
 		for _, o := range s.Fields {

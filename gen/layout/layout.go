@@ -40,22 +40,14 @@ type Layout struct {
 
 // Field is a series value or a field of the event.
 type Field struct {
-	Pos      diag.Pos
-	Name     string
-	Type     schema.Type
-	Doc      string
-	Unit     string
-	Optional bool
-	Default  any        // as in schema.Field; nil if there is none
-	Enum     codec.Enum // the values of an enum
-	EnumPos  []diag.Pos // of each value of an enum
-	Number   int        // protobuf field number; 0 if there is none
-	Was      []Was      // where older events have the field, newest first
-	Example  any        // for drawings and example events, like Default; nil if there is none
-	// Cardinality is the approximate number of distinct values of a series value; 0 if
-	// unknown.
-	Cardinality int64
-	Quantiles   bool // windows have quantiles
+	Pos  diag.Pos
+	Name string
+	Type schema.Type
+	schema.Options
+	Enum    codec.Enum // the values of an enum
+	EnumPos []diag.Pos // of each value of an enum
+	Number  int        // protobuf field number; 0 if there is none
+	Was     []Was      // where older events have the field, newest first
 }
 
 // Table is one table of a layout.

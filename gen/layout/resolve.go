@@ -90,11 +90,7 @@ func wanted(err error) (message, hint string) {
 func fields(in []schema.Field) []Field {
 	out := make([]Field, len(in))
 	for i, f := range in {
-		out[i] = Field{
-			Pos: f.Name.Pos, Name: f.Name.V, Type: f.Type.V, Doc: f.Doc, Unit: f.Unit,
-			Optional: f.Optional.V, Number: f.Number.V, Default: f.Default.V, Example: f.Example.V, Cardinality: f.Cardinality.V,
-			Quantiles: f.Quantiles.V,
-		}
+		out[i] = Field{Pos: f.Name.Pos, Name: f.Name.V, Type: f.Type.V, Options: f.Options, Number: f.Number.V}
 		switch f.Type.V {
 		case schema.Bool:
 			out[i].Cardinality = 2

@@ -330,7 +330,7 @@ func (r *resolver) checkOutlives(t *Table) {
 		for i, other := range t.Families {
 			if own := t.Families[c.Family]; i != c.Family && !own.Life.Outlives(other.Life) {
 				optional := r.schema.Fields[c.Field]
-				optional.Optional = schema.Value[bool]{V: true, Pos: f.Pos}
+				optional.Optional = true
 				r.reject(f.Pos, "expires-in-part", f.Name, t.ID, own.Name, other.Name, diag.Code(f.Name+": "+optional.String()))
 				break
 			}

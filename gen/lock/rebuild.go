@@ -126,7 +126,7 @@ func rebuildColumns(l *layout.Layout, t *layout.Table, facts *Layout, like *layo
 
 // rebuildField returns the field of a column. In JSON, its key is its name.
 func rebuildField(facts *Layout, c Column) layout.Field {
-	f := layout.Field{Name: cmp.Or(c.Field, c.Key), Type: c.Type, Optional: c.Optional, Enum: codecEnum(c.Enum)}
+	f := layout.Field{Name: cmp.Or(c.Field, c.Key), Type: c.Type, Options: schema.Options{Optional: c.Optional}, Enum: codecEnum(c.Enum)}
 	if c.Default != nil {
 		f.Default = *c.Default
 	}

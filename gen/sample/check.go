@@ -45,14 +45,14 @@ func checkFields(s *schema.Schema) diag.List {
 	var found diag.List
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		at, ok := f.Example.V.(time.Time)
+		at, ok := f.Example.(time.Time)
 		if !ok {
 			continue
 		}
 		var c codec.Checker
 		c.Timestamp(f.Name.V, at)
 		if failed, ok := errors.AsType[*codec.FieldError](c.Err()); ok {
-			found.Errorf(f.Example.Pos, "the example of %q cannot be stored: %s", f.Name.V, failed.Err).Hint = "write a value that events can have"
+			found.Errorf(f.ExamplePos, "the example of %q cannot be stored: %s", f.Name.V, failed.Err).Hint = "write a value that events can have"
 		}
 	}
 	return found

@@ -51,7 +51,7 @@ func TestLikelyValues(t *testing.T) {
 		{"pressure", "hPa", schema.Float64, 850, 1050},
 		{"x", "furlongs", schema.Int32, 1, 100},
 	} {
-		f := layout.Field{Name: test.name, Unit: test.unit, Type: test.typ}
+		f := layout.Field{Name: test.name, Options: schema.Options{Unit: test.unit}, Type: test.typ}
 		for n := range 8 {
 			v := reflect.ValueOf(Value(&f, n, time.Now())).Convert(reflect.TypeFor[float64]()).Float()
 			if test.low < 0 && test.high < 0 && v > 0 || v < test.low || v > test.high {
@@ -67,7 +67,7 @@ func TestLikelyNumbersFit(t *testing.T) {
 		for name := range strings.FieldsSeq(q.names) {
 			for unit := range q.value {
 				for _, typ := range []schema.Type{schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64} {
-					f := layout.Field{Name: name, Unit: unit, Type: typ}
+					f := layout.Field{Name: name, Options: schema.Options{Unit: unit}, Type: typ}
 					checkVaried(t, &f)
 				}
 			}
@@ -173,7 +173,7 @@ func TestVariedExamples(t *testing.T) {
 	names := rapid.SampledFrom([]string{"value", "rssi", "latitude", "price", "status", "frequency"})
 	for typ := schema.String; typ <= schema.JSON; typ++ {
 		t.Run(typ.String(), rapid.MakeCheck(func(t *rapid.T) {
-			checkVaried(t, &layout.Field{Name: names.Draw(t, "name"), Type: typ, Enum: enum, Example: examples[typ].Draw(t, "example")})
+			checkVaried(t, &layout.Field{Name: names.Draw(t, "name"), Type: typ, Enum: enum, Options: schema.Options{Example: examples[typ].Draw(t, "example")}})
 		}))
 	}
 }
@@ -185,23 +185,23 @@ func TestVariation(t *testing.T) {
 		f    layout.Field
 		want string
 	}{
-		{layout.Field{Type: schema.Int64, Example: int64(-67)}, "-67 -66 -64 -65"},
-		{layout.Field{Type: schema.Int64, Example: int64(94558)}, "94558 93612 91720 92666"},
-		{layout.Field{Type: schema.Int64, Example: int64(2)}, "2 1 1 1"},
-		{layout.Field{Type: schema.Int64, Example: int64(0)}, "0 0 0 0"},
-		{layout.Field{Type: schema.Float64, Example: 9.6}, "9.6 9.5 9.3 9.4"},
-		{layout.Field{Type: schema.Float64, Example: 0.5}, "0.5 0.49 0.48 0.49"},
-		{layout.Field{Type: schema.Float32, Example: 0.0}, "0 0 0 0"},
+		{layout.Field{Type: schema.Int64, Options: schema.Options{Example: int64(-67)}}, "-67 -66 -64 -65"},
+		{layout.Field{Type: schema.Int64, Options: schema.Options{Example: int64(94558)}}, "94558 93612 91720 92666"},
+		{layout.Field{Type: schema.Int64, Options: schema.Options{Example: int64(2)}}, "2 1 1 1"},
+		{layout.Field{Type: schema.Int64, Options: schema.Options{Example: int64(0)}}, "0 0 0 0"},
+		{layout.Field{Type: schema.Float64, Options: schema.Options{Example: 9.6}}, "9.6 9.5 9.3 9.4"},
+		{layout.Field{Type: schema.Float64, Options: schema.Options{Example: 0.5}}, "0.5 0.49 0.48 0.49"},
+		{layout.Field{Type: schema.Float32, Options: schema.Options{Example: 0.0}}, "0 0 0 0"},
 		{layout.Field{Type: schema.Float64, Name: "latitude"}, "40.758 40.7576 40.7568 40.7572"},
 		{layout.Field{Type: schema.Int64, Name: "port"}, "443 443 443 443"},
-		{layout.Field{Type: schema.Bool, Example: false}, "false true false true"},
-		{layout.Field{Type: schema.String, Example: "pump-09"}, "pump-09 pump-10 pump-11 pump-12"},
-		{layout.Field{Type: schema.String, Example: "USD"}, "USD USD USD USD"},
-		{layout.Field{Type: schema.Duration, Example: 90 * time.Second}, "1m30s 1m29s 1m27s 1m28s"},
+		{layout.Field{Type: schema.Bool, Options: schema.Options{Example: false}}, "false true false true"},
+		{layout.Field{Type: schema.String, Options: schema.Options{Example: "pump-09"}}, "pump-09 pump-10 pump-11 pump-12"},
+		{layout.Field{Type: schema.String, Options: schema.Options{Example: "USD"}}, "USD USD USD USD"},
+		{layout.Field{Type: schema.Duration, Options: schema.Options{Example: 90 * time.Second}}, "1m30s 1m29s 1m27s 1m28s"},
 		{layout.Field{Type: schema.Duration, Name: "uptime"}, "26h0m0s 25h0m0s 23h0m0s 24h0m0s"},
-		{layout.Field{Type: schema.Enum, Enum: codec.Enum{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Example: "b"}, "b c a b"},
-		{layout.Field{Type: schema.Bytes, Example: []byte("ab")}, "[97 98] [97 99] [97 100] [97 101]"},
-		{layout.Field{Type: schema.Bytes, Example: []byte{}}, "[] [] [] []"},
+		{layout.Field{Type: schema.Enum, Enum: codec.Enum{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Options: schema.Options{Example: "b"}}, "b c a b"},
+		{layout.Field{Type: schema.Bytes, Options: schema.Options{Example: []byte("ab")}}, "[97 98] [97 99] [97 100] [97 101]"},
+		{layout.Field{Type: schema.Bytes, Options: schema.Options{Example: []byte{}}}, "[] [] [] []"},
 	} {
 		var got []string
 		for n := range 4 {

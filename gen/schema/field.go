@@ -49,57 +49,59 @@ var seriesTypeKey = func() key[Field] {
 var ofKey = set("of", enumForm, func(f *Field) *[]EnumValue { return &f.Of }).inCheck()
 
 // typedKey returns a key with a value of the type, which checkField reads: keys come in any order.
-func typedKey(name string, at func(*Field) *Value[any]) key[Field] {
-	return put(name, form[any]{shape: shape{what: "a value of the type"}}, at).inCheck()
+func typedKey(name string, at func(*Field) *any) key[Field] {
+	k := set(name, form[any]{shape: shape{what: "a value of the type"}}, at).inCheck()
+	k.typed = true
+	return k
 }
 
 // exampleKey holds a value for documentation.
-var exampleKey = typedKey("example", func(f *Field) *Value[any] { return &f.Example })
+var exampleKey = typedKey("example", func(f *Field) *any { return &f.Example })
 
 // cardinalityKey holds the approximate number of distinct values of a series value.
-var cardinalityKey = put("cardinality", integer[int64](1, 1<<53), func(f *Field) *Value[int64] { return &f.Cardinality })
+var cardinalityKey = set("cardinality", integer[int64](1, 1<<53), func(f *Field) *int64 { return &f.Cardinality }).
+	ofTypes(func(t Type) bool { return t != Enum && t != Bool }, "known-cardinality")
+
+var seriesKeys = []key[Field]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey}
 
 var seriesBlock = block[Field]{
 	what:  "a series value",
-	keys:  []key[Field]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey},
-	check: checkField,
-	cases: seriesCases,
+	keys:  seriesKeys,
+	check: func(w *walker, n *node, f *Field) { checkField(w, n, f, seriesKeys) },
+	cases: func() []caseShape { return typeCases(keyTypes(), seriesKeys) },
+}
+
+var fieldKeys = []key[Field]{
+	typeKey,
+	ofKey,
+	docKey,
+	set("unit", prose("a unit"), func(f *Field) *string { return &f.Unit }),
+	set("optional", boolean, func(f *Field) *bool { return &f.Optional }),
+	typedKey("default", func(f *Field) *any { return &f.Default }),
+	exampleKey,
+	put("column", filled("a column"), func(f *Field) *Value[string] { return &f.Column }),
+	put("family", filled("a family"), func(f *Field) *Value[string] { return &f.Family }),
+	put("values", word("value encoding", valueForms).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
+	put("number", numberForm, func(f *Field) *Value[int] { return &f.Number }),
+	set("was", wasForm, func(f *Field) *[]Was { return &f.Was }),
+	set("quantiles", boolean, func(f *Field) *bool { return &f.Quantiles }).ofTypes(Type.Measures, "quantiles-of-other-type"),
 }
 
 var fieldBlock = block[Field]{
-	what: "a field",
-	keys: []key[Field]{
-		typeKey,
-		ofKey,
-		docKey,
-		set("unit", prose("a unit"), func(f *Field) *string { return &f.Unit }),
-		put("optional", boolean, func(f *Field) *Value[bool] { return &f.Optional }),
-		typedKey("default", func(f *Field) *Value[any] { return &f.Default }),
-		exampleKey,
-		put("column", filled("a column"), func(f *Field) *Value[string] { return &f.Column }),
-		put("family", filled("a family"), func(f *Field) *Value[string] { return &f.Family }),
-		put("values", word("value encoding", valueForms).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
-		put("number", numberForm, func(f *Field) *Value[int] { return &f.Number }),
-		set("was", wasForm, func(f *Field) *[]Was { return &f.Was }),
-		put("quantiles", boolean, func(f *Field) *Value[bool] { return &f.Quantiles }),
-	},
-	check: checkField,
+	what:  "a field",
+	keys:  fieldKeys,
+	check: func(w *walker, n *node, f *Field) { checkField(w, n, f, fieldKeys) },
 	cases: func() []caseShape {
-		cases := typeCases(Types(), "default", "example")
-		for i, t := range Types() {
-			if !t.Measures() {
-				cases[i].keys = append(cases[i].keys, keyShape{name: "quantiles", shape: never})
-			}
-		}
+		cases := typeCases(Types(), fieldKeys)
 		return append(cases, caseShape{"optional", true, []keyShape{{name: "default", shape: never}}})
 	},
 }
 
 var never = shape{kind: shapeNever, what: "nothing"}
 
-// typeCases describes, for each type, the values that the given keys may have, as
-// checkField checks them.
-func typeCases(types []Type, values ...string) []caseShape {
+// typeCases describes, for each type, the values that keys may have, as checkField checks
+// them.
+func typeCases(types []Type, all []key[Field]) []caseShape {
 	var cases []caseShape
 	for _, t := range types {
 		of := keyShape{name: "of", shape: never}
@@ -107,21 +109,14 @@ func typeCases(types []Type, values ...string) []caseShape {
 			of = keyShape{name: "of", required: true, shape: enumForm.shape}
 		}
 		keys := []keyShape{of}
-		for _, value := range values {
-			keys = append(keys, keyShape{name: value, shape: t.form().shape})
+		for _, k := range all {
+			if k.typed {
+				keys = append(keys, keyShape{name: k.name, shape: t.form().shape})
+			} else if !k.fits(t) {
+				keys = append(keys, keyShape{name: k.name, shape: never})
+			}
 		}
 		cases = append(cases, caseShape{"type", t.String(), keys})
-	}
-	return cases
-}
-
-// seriesCases returns the typeCases of the types that a row key can contain.
-func seriesCases() []caseShape {
-	cases := typeCases(keyTypes(), "example")
-	for i, c := range cases {
-		if c.value == Enum.String() || c.value == Bool.String() {
-			cases[i].keys = append(cases[i].keys, keyShape{name: "cardinality", shape: never})
-		}
 	}
 	return cases
 }
@@ -156,9 +151,9 @@ func nested(keys []string) func(w *walker, n *node) bool {
 
 // checkField reports keys of a field that contradict each other, and reads its values, default and
 // example.
-func checkField(w *walker, n *node, f *Field) {
+func checkField(w *walker, n *node, f *Field, keys []key[Field]) {
 	of, def := n.given("of"), n.given("default")
-	if def != nil && f.Optional.V {
+	if def != nil && f.Optional {
 		w.reject(def.pos, "optional-default")
 	}
 	if of != nil && (f.Type.V == Enum || n.entry("type") == nil) {
@@ -179,14 +174,15 @@ func checkField(w *walker, n *node, f *Field) {
 	if k := listKey(n, "values"); k != nil {
 		w.reject(k.pos, "values-as-enum")
 	}
-	if (f.Type.V == Enum || f.Type.V == Bool) && f.Cardinality.IsSet() {
-		w.reject(f.Cardinality.Pos, "known-cardinality", f.Type.V)
-	}
-	if f.Quantiles.IsSet() && !f.Type.V.Measures() {
-		w.reject(f.Quantiles.Pos, "quantiles-of-other-type", f.Type.V)
+	for _, k := range keys {
+		if v := n.given(k.name); v != nil && !k.fits(f.Type.V) {
+			w.reject(v.pos, k.misfit, f.Type.V)
+		}
 	}
 	f.Default = readTyped(w, f, def)
-	f.Example = readTyped(w, f, n.given("example"))
+	if example := n.given("example"); example != nil {
+		f.Example, f.ExamplePos = readTyped(w, f, example), example.pos
+	}
 }
 
 // listsValues reports whether a field lists the values of an enum, possibly under another
@@ -204,10 +200,10 @@ func listKey(n *node, key string) *node {
 	return n.entries[i].key
 }
 
-// readTyped reads a value of the field's type; n may be nil.
-func readTyped(w *walker, f *Field, n *node) (out Value[any]) {
+// readTyped reads a value of the field's type; n may be nil. It returns nil if there is none.
+func readTyped(w *walker, f *Field, n *node) any {
 	if n == nil {
-		return out
+		return nil
 	}
 	v, ok := f.Type.V.form().read(w, n)
 	if ok && f.Type.V == Enum {
@@ -215,10 +211,10 @@ func readTyped(w *walker, f *Field, n *node) (out Value[any]) {
 		w.known(Value[string]{n.text, n.pos}, names, "not-in-enum", "the values are ")
 		ok = slices.Contains(names, n.text)
 	}
-	if ok {
-		out = Value[any]{V: v, Pos: n.pos}
+	if !ok {
+		return nil
 	}
-	return out
+	return v
 }
 
 // enumForm is the form of the values of an enum: a list, numbered from 1, or a mapping to

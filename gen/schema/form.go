@@ -105,6 +105,9 @@ type key[T any] struct {
 	has      func(t *T) bool      // whether the value is set
 	text     func(t *T) string    // the value in the language
 	propose  func(n *node) string // the entry to add to a mapping that lacks it, or ""; may be nil
+	typed    bool                 // the value of a field's key is of its type
+	types    func(t Type) bool    // of fields that may have the key; nil for all
+	misfit   string               // the message for others
 }
 
 // set returns a key whose value is stored at the given place of T.
@@ -145,6 +148,15 @@ func (k key[T]) inCheck() key[T] {
 	k.read = func(*walker, *node, *T) {}
 	return k
 }
+
+// ofTypes returns k for fields of some types, with a message for others.
+func (k key[T]) ofTypes(types func(t Type) bool, misfit string) key[T] {
+	k.types, k.misfit = types, misfit
+	return k
+}
+
+// fits reports whether a field of a type may have the key.
+func (k key[T]) fits(t Type) bool { return k.types == nil || k.types(t) }
 
 // must returns k as a required key.
 func must[T any](k key[T]) key[T] {

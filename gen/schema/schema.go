@@ -40,22 +40,30 @@ type Time struct {
 
 // Field is a series value or a field of the event.
 type Field struct {
-	Name     Value[string]
-	Type     Value[Type]
+	Name Value[string]
+	Type Value[Type]
+	Options
+	ExamplePos diag.Pos
+	Column     Value[string] // column qualifier, if it differs from the name
+	Family     Value[string]
+	Values     Value[string] // "binary", "text", "big_endian" or "little_endian"
+	Number     Value[int]    // protobuf field number
+	Of         []EnumValue   // the values of an Enum, in the order of the file
+	Was        []Was         // where older events have the field, newest first
+}
+
+// Options are the keys of a series value or a field that its layout has, too.
+type Options struct {
 	Doc      string
 	Unit     string
-	Optional Value[bool]
-	Default  Value[any]    // of Go type string, []byte, bool, int64, uint64, float64, time.Time, time.Duration; see Type
-	Example  Value[any]    // for drawings and example events; typed like Default
-	Column   Value[string] // column qualifier, if it differs from the name
-	Family   Value[string]
-	Values   Value[string] // "binary", "text", "big_endian" or "little_endian"
-	Number   Value[int]    // protobuf field number
-	Of       []EnumValue   // the values of an Enum, in the order of the file
-	Was      []Was         // where older events have the field, newest first
-	// Cardinality is the approximate number of distinct values of a series value.
-	Cardinality Value[int64]
-	Quantiles   Value[bool] // windows have quantiles
+	Optional bool
+	// Default is a value of Go type string, []byte, bool, int64, uint64, float64, time.Time, time.Duration, by the Type; nil if
+	// there is none.
+	Default any
+	Example any // for drawings and example events, like Default
+	// Cardinality is the approximate number of distinct values of a series value; 0 if unknown.
+	Cardinality int64
+	Quantiles   bool // windows have quantiles
 }
 
 // Was is where older events have a field, and how: what is not set is as the field has it.

@@ -89,7 +89,8 @@ func inputColumns(l *layout.Layout) []Column {
 			out = append(out, classColumn(l.Classes))
 		case layout.TTLDurationField:
 			out = append(out, Column{
-				Field: layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, part: ttlInputPart,
+				Field: layout.Field{Name: "ttl", Type: schema.Duration, Options: schema.Options{Optional: true}},
+				part:  ttlInputPart,
 				get: func(e *dynamic.Event) any {
 					if e.TTL != 0 {
 						return e.TTL
@@ -131,7 +132,8 @@ func fieldColumn(f layout.Field, i int) Column {
 // timeColumn returns the column of a time, which only that of the event has always.
 func timeColumn(name string, part part, of func(e *dynamic.Event) *time.Time) Column {
 	return Column{
-		Field: layout.Field{Name: name, Type: schema.Timestamp, Optional: part != timePart}, part: part,
+		Field: layout.Field{Name: name, Type: schema.Timestamp, Options: schema.Options{Optional: part != timePart}},
+		part:  part,
 		get: func(e *dynamic.Event) any {
 			if t := *of(e); !t.IsZero() {
 				return t

@@ -41,8 +41,8 @@ func NewWindows(l *layout.Layout, o WindowOptions) *Windows {
 	for _, i := range o.By {
 		w.columns = append(w.columns, seriesColumn(l.Series[i], i))
 	}
-	begins := layout.Field{Name: "start", Type: schema.Timestamp, Optional: !o.Micros}
-	ends := layout.Field{Name: "end", Type: schema.Timestamp, Optional: !o.Micros}
+	begins := layout.Field{Name: "start", Type: schema.Timestamp, Options: schema.Options{Optional: !o.Micros}}
+	ends := layout.Field{Name: "end", Type: schema.Timestamp, Options: schema.Options{Optional: !o.Micros}}
 	w.add(begins, o.Micros, func(of *dynamic.Window) any { return w.at(of.Start) })
 	w.add(ends, o.Micros, func(of *dynamic.Window) any { return w.at(of.End) })
 	w.add(layout.Field{Name: "events", Type: schema.Int64}, false, func(of *dynamic.Window) any { return of.Events })
@@ -64,7 +64,8 @@ func (w *Windows) addStatistic(l *layout.Layout, s Statistic) {
 	f := &l.Fields[s.Field]
 	t, _ := s.Type(f)
 	ofTime := s.Statistic == dynamic.FirstTime || s.Statistic == dynamic.LastTime
-	column := layout.Field{Name: f.Name + "_" + s.String(), Type: t, Enum: f.Enum, Optional: s.Statistic != dynamic.Count}
+	column := layout.Field{Name: f.Name + "_" + s.String(), Type: t, Enum: f.Enum}
+	column.Optional = s.Statistic != dynamic.Count
 	w.add(column, ofTime && l.Precision%time.Microsecond == 0, func(of *dynamic.Window) any {
 		v := s.Of(of, f, s.Field)
 		if at, _ := v.(time.Time); ofTime {
