@@ -60,7 +60,7 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 			$6
 		}
 
-		// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+		// Append appends the key to dst; its errors are those of codec.Key.Append.
 		func (k $1) Append(dst []byte) ([]byte, error) { return $7.Append(dst, k.values()) }
 
 		$8

@@ -715,7 +715,7 @@ type SampleColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
 	return sampleColumnsKey.Append(dst, k.values())
 }
@@ -764,7 +764,7 @@ type SampleColumnsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
 	return sampleColumnsTextKey.Append(dst, k.values())
 }
@@ -813,7 +813,7 @@ type SampleCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
 	return sampleCellsKey.Append(dst, k.values())
 }
@@ -860,7 +860,7 @@ type SampleCellsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
 	return sampleCellsTextKey.Append(dst, k.values())
 }
@@ -907,7 +907,7 @@ type SampleCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
 	return sampleCombinedKey.Append(dst, k.values())
 }
@@ -954,7 +954,7 @@ type SampleCombinedJSONKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
 	return sampleCombinedJSONKey.Append(dst, k.values())
 }
@@ -1003,7 +1003,7 @@ type SampleSerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
 	return sampleSerializedKey.Append(dst, k.values())
 }
@@ -1050,7 +1050,7 @@ type SampleSerializedJSONKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
 	return sampleSerializedJSONKey.Append(dst, k.values())
 }
@@ -1098,7 +1098,7 @@ type SampleUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return sampleUnserializedKey.Append(dst, k.values())
 }
@@ -1146,7 +1146,7 @@ type SampleUnserializedTextKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
 	return sampleUnserializedTextKey.Append(dst, k.values())
 }

@@ -243,7 +243,7 @@ type SparseColumnsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
 	return sparseColumnsKey.Append(dst, k.values())
 }
@@ -280,7 +280,7 @@ type SparseCellsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
 	return sparseCellsKey.Append(dst, k.values())
 }
@@ -316,7 +316,7 @@ type SparseUnserializedKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return sparseUnserializedKey.Append(dst, k.values())
 }

@@ -322,7 +322,7 @@ type ActivityActivitiesByRepositoryKey struct {
 	Actor      string
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 	return activityActivitiesByRepositoryKey.Append(dst, k.values())
 }
@@ -363,7 +363,7 @@ type ActivityActivitiesByActorKey struct {
 	Repository string
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
 	return activityActivitiesByActorKey.Append(dst, k.values())
 }

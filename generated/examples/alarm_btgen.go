@@ -255,7 +255,7 @@ type AlarmDevicesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
 	return alarmDevicesKey.Append(dst, k.values())
 }
@@ -293,7 +293,7 @@ type AlarmsByKindKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
 	return alarmsByKindKey.Append(dst, k.values())
 }

@@ -239,7 +239,7 @@ type ClickActivityKey struct {
 	Time time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k ClickActivityKey) Append(dst []byte) ([]byte, error) {
 	return clickActivityKey.Append(dst, k.values())
 }

@@ -322,7 +322,7 @@ type DailyColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
 	return dailyColumnsKey.Append(dst, k.values())
 }
@@ -359,7 +359,7 @@ type DailyCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
 	return dailyCellsKey.Append(dst, k.values())
 }
@@ -395,7 +395,7 @@ type DailySerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
 	return dailySerializedKey.Append(dst, k.values())
 }
@@ -431,7 +431,7 @@ type DailyUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return dailyUnserializedKey.Append(dst, k.values())
 }
@@ -470,7 +470,7 @@ type DailyCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
 	return dailyCombinedKey.Append(dst, k.values())
 }

@@ -274,7 +274,7 @@ type DelaysKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k DelaysKey) Append(dst []byte) ([]byte, error) { return delaysKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

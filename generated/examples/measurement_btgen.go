@@ -221,7 +221,7 @@ type MeasurementReadingsKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k MeasurementReadingsKey) Append(dst []byte) ([]byte, error) {
 	return measurementReadingsKey.Append(dst, k.values())
 }

@@ -270,7 +270,7 @@ type MeterQuartersKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k MeterQuartersKey) Append(dst []byte) ([]byte, error) {
 	return meterQuartersKey.Append(dst, k.values())
 }

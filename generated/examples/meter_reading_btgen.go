@@ -261,7 +261,7 @@ type MeterReadingsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k MeterReadingsKey) Append(dst []byte) ([]byte, error) {
 	return meterReadingsKey.Append(dst, k.values())
 }
@@ -300,7 +300,7 @@ type MeterReadingsUntil20260601Key struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k MeterReadingsUntil20260601Key) Append(dst []byte) ([]byte, error) {
 	return meterReadingsUntil20260601Key.Append(dst, k.values())
 }
@@ -340,7 +340,7 @@ type MeterReadingMeterPollsUntil20250106Key struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k MeterReadingMeterPollsUntil20250106Key) Append(dst []byte) ([]byte, error) {
 	return meterReadingMeterPollsUntil20250106Key.Append(dst, k.values())
 }

@@ -248,7 +248,7 @@ type NormalColumnsKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
 	return normalColumnsKey.Append(dst, k.values())
 }
@@ -285,7 +285,7 @@ type NormalCellsKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
 	return normalCellsKey.Append(dst, k.values())
 }
@@ -321,7 +321,7 @@ type NormalSerializedKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
 	return normalSerializedKey.Append(dst, k.values())
 }
@@ -357,7 +357,7 @@ type NormalUnserializedKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return normalUnserializedKey.Append(dst, k.values())
 }
@@ -396,7 +396,7 @@ type NormalCombinedKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
 	return normalCombinedKey.Append(dst, k.values())
 }

@@ -242,7 +242,7 @@ type PointsKey struct {
 	Host   uint32
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k PointsKey) Append(dst []byte) ([]byte, error) { return pointsKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

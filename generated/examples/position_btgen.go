@@ -369,7 +369,7 @@ type PositionsKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k PositionsKey) Append(dst []byte) ([]byte, error) { return positionsKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

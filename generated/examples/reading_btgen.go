@@ -229,7 +229,7 @@ type ReadingDevicesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k ReadingDevicesKey) Append(dst []byte) ([]byte, error) {
 	return readingDevicesKey.Append(dst, k.values())
 }

@@ -271,7 +271,7 @@ type SamplesKey struct {
 	Host   string
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SamplesKey) Append(dst []byte) ([]byte, error) { return samplesKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

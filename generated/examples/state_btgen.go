@@ -316,7 +316,7 @@ type StatesKey struct {
 	Device string
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k StatesKey) Append(dst []byte) ([]byte, error) { return statesKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

@@ -260,7 +260,7 @@ type TicksKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k TicksKey) Append(dst []byte) ([]byte, error) { return ticksKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

@@ -423,7 +423,7 @@ type TremorsKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k TremorsKey) Append(dst []byte) ([]byte, error) { return tremorsKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

@@ -419,7 +419,7 @@ type UsageCPUKey struct {
 	ServiceEnvironment string
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k UsageCPUKey) Append(dst []byte) ([]byte, error) { return usageCPUKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.
@@ -463,7 +463,7 @@ type UsageCPUReadingsKey struct {
 	ServiceEnvironment string
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k UsageCPUReadingsKey) Append(dst []byte) ([]byte, error) {
 	return usageCPUReadingsKey.Append(dst, k.values())
 }

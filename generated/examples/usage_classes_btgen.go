@@ -262,7 +262,7 @@ type UsageClassesKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
 	return usageClassesKey.Append(dst, k.values())
 }

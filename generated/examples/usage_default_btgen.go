@@ -228,7 +228,7 @@ type UsageDefaultKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k UsageDefaultKey) Append(dst []byte) ([]byte, error) {
 	return usageDefaultKey.Append(dst, k.values())
 }

@@ -226,7 +226,7 @@ type UsageOneSecondKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k UsageOneSecondKey) Append(dst []byte) ([]byte, error) {
 	return usageOneSecondKey.Append(dst, k.values())
 }

@@ -328,7 +328,7 @@ type VehicleEventsKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k VehicleEventsKey) Append(dst []byte) ([]byte, error) {
 	return vehicleEventsKey.Append(dst, k.values())
 }
@@ -367,7 +367,7 @@ type VehicleNowKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k VehicleNowKey) Append(dst []byte) ([]byte, error) {
 	return vehicleNowKey.Append(dst, k.values())
 }

@@ -245,7 +245,7 @@ type ViewActivityKey struct {
 	Time time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k ViewActivityKey) Append(dst []byte) ([]byte, error) {
 	return viewActivityKey.Append(dst, k.values())
 }

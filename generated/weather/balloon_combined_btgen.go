@@ -237,7 +237,7 @@ type BalloonCombinedKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonCombinedKey) Append(dst []byte) ([]byte, error) {
 	return balloonCombinedKey.Append(dst, k.values())
 }

@@ -240,7 +240,7 @@ type BalloonLayoutsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonLayoutsKey) Append(dst []byte) ([]byte, error) {
 	return balloonLayoutsKey.Append(dst, k.values())
 }
@@ -279,7 +279,7 @@ type BalloonLayoutsUntil20210329Key struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonLayoutsUntil20210329Key) Append(dst []byte) ([]byte, error) {
 	return balloonLayoutsUntil20210329Key.Append(dst, k.values())
 }
@@ -319,7 +319,7 @@ type BalloonLayoutsBalloonReadingsUntil20210315Key struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonLayoutsBalloonReadingsUntil20210315Key) Append(dst []byte) ([]byte, error) {
 	return balloonLayoutsBalloonReadingsUntil20210315Key.Append(dst, k.values())
 }

@@ -237,7 +237,7 @@ type BalloonNewCellsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
 	return balloonNewCellsKey.Append(dst, k.values())
 }

@@ -246,7 +246,7 @@ type BalloonNewColumnsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonNewColumnsKey) Append(dst []byte) ([]byte, error) {
 	return balloonNewColumnsKey.Append(dst, k.values())
 }

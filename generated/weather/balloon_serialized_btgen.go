@@ -240,7 +240,7 @@ type BalloonSerializedKey struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonSerializedKey) Append(dst []byte) ([]byte, error) {
 	return balloonSerializedKey.Append(dst, k.values())
 }

@@ -240,7 +240,7 @@ type BalloonUnserializedKey struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k BalloonUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return balloonUnserializedKey.Append(dst, k.values())
 }

@@ -440,7 +440,7 @@ func TestRestOfKey(t *testing.T) {
 		key, err := w.Key()
 		r := codec.NewKeyReader(string(key), delimiter)
 		r.Int("id", form, 64)
-		r.Join(0)
+		r.Join()
 		if device := r.String("device", plain); err != nil || device != "a#b\x00\x01" || r.Close() != nil || !strings.HasSuffix(string(key), device) {
 			t.Errorf("%q, %v: %q, %v", key, err, device, r.Close())
 		}

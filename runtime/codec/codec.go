@@ -3,7 +3,7 @@
 // skip expired cells before Bigtable removes them.
 //
 // It does not access tables, and does not import the Bigtable client. All times are in UTC, and all functions are
-// pure. A [KeyWriter] builds a row key and a [KeyReader] parses one; [Span] and [Bucket] compute the row ranges of a
+// pure. A [Key] builds and parses row keys; [Span] and [Bucket] compute the row ranges of a
 // time range; [Text] and [Binary] encode cells; [ProtoReader] and [ParseJSON] decode serialized events.
 package codec
 

@@ -7,27 +7,26 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// A row key is written and parsed segment by segment. The writer rejects a value that
-// contains the delimiter, so every key can be parsed again.
-func ExampleKeyWriter() {
+// A value that contains the delimiter is rejected, so every key can be parsed again.
+func ExampleKey() {
 	day := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 
-	w := codec.NewKeyWriter(nil, "#")
-	w.String("location", codec.KeyForm{}, "us-west2")
-	w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
-	w.Bucket(&day, time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC))
-	key, err := w.Key()
+	k := codec.Key{Delimiter: "#", Bucket: day, Segments: []codec.Segment{
+		{Name: "location"}, {Name: "balloon_id", Type: codec.Int64Segment, Series: 1}, {Kind: codec.BucketSegment},
+	}}
+	location, id, at := "us-west2", int64(3698), time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	v := codec.KeyValues{Series: []any{&location, &id}, At: &at}
+	key, err := k.Append(nil, &v)
 	fmt.Println(string(key), err)
 
-	r := codec.NewKeyReader(string(key), "#")
-	fmt.Println(r.String("location", codec.KeyForm{}), r.Int("balloon_id", codec.KeyForm{}, 64), r.Bucket(&day).Format(time.DateOnly), r.Close())
+	err = k.Parse("us-west1#3698#2021-03-05", &v)
+	fmt.Println(location, id, at.Format(time.DateOnly), err)
 
-	w = codec.NewKeyWriter(nil, "#")
-	w.String("location", codec.KeyForm{}, "us#west2")
-	_, err = w.Key()
+	location = "us#west2"
+	_, err = k.Append(nil, &v)
 	fmt.Println(err)
 	// Output:
 	// us-west2#3698#2021-03-05 <nil>
-	// us-west2 3698 2021-03-05 <nil>
+	// us-west1 3698 2021-03-05 <nil>
 	// location "us#west2": key segment contains the delimiter
 }

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -97,20 +98,16 @@ const (
 	terminator = "\x00\x01"
 )
 
-// appendTerminated appends v and its terminator.
-func appendTerminated[T ~string | ~[]byte](dst []byte, v T) []byte {
-	for i := range len(v) {
-		if v[i] == 0 {
-			dst = append(dst, zeroByte...)
-		} else {
-			dst = append(dst, v[i])
-		}
+// terminate encodes the value at dst[start:] and appends its terminator.
+func terminate(dst []byte, start int) []byte {
+	if v := dst[start:]; bytes.IndexByte(v, 0) >= 0 {
+		dst = append(dst[:start], bytes.ReplaceAll(v, []byte{0}, []byte(zeroByte))...)
 	}
 	return append(dst, terminator...)
 }
 
-// cutTerminated is the inverse of appendTerminated for the start of s. It returns false
-// for anything that appendTerminated does not write.
+// cutTerminated is the inverse of terminate for the start of s. It returns false
+// for anything that terminate does not write.
 func cutTerminated(s string) (v, rest string, ok bool) {
 	var dst []byte // the value before s; nil while it contains no escape
 	for {

@@ -8,24 +8,24 @@ import (
 )
 
 // A salted key with an escaped name, newest first.
-func ExampleKeyWriter_BeginSalt() {
-	w := codec.NewKeyWriter(nil, "#")
-	w.BeginSalt(16)
-	w.String("metric", codec.KeyForm{Escape: true}, "load #1")
-	w.EndSalt()
-	w.String("metric", codec.KeyForm{Escape: true}, "load #1")
-	w.Time(codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, time.Date(2021, 3, 5, 12, 3, 0, 0, time.UTC))
-	key, err := w.Key()
+func ExampleKey_Verify() {
+	k := codec.Key{Delimiter: "#", Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, Segments: []codec.Segment{
+		{Kind: codec.SaltSegment, Buckets: 16, Salted: []int{0}},
+		{Name: "metric", Form: codec.KeyForm{Escape: true}},
+		{Kind: codec.TimeSegment},
+	}}
+	metric, at := "load #1", time.Date(2021, 3, 5, 12, 3, 0, 0, time.UTC)
+	v := codec.KeyValues{Series: []any{&metric}, At: &at}
+	key, err := k.Append(nil, &v)
 	fmt.Println(string(key), err)
 
-	r := codec.NewKeyReader(string(key), "#")
-	salt := r.Salt(16)
-	metric := r.String("metric", codec.KeyForm{Escape: true})
-	at := r.Time(codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true})
-	fmt.Println(salt, metric, at, r.Close())
+	err = k.Verify(string(key), &v)
+	fmt.Println(v.Salt, metric, at, err)
+	fmt.Println(k.Verify("12#load$20$231#8385054219999", &v))
 	// Output:
 	// 11#load$20$231#8385054219999 <nil>
 	// 11 load #1 2021-03-05 12:03:00 +0000 UTC <nil>
+	// salt "12": row key does not have the form of the table's keys: want 11, the salt of the key's values: the row may have been written with another salt or none
 }
 
 // The weeks of one balloon, newest first. The week precedes the balloon in the key, so

@@ -116,7 +116,7 @@ func (e KeyEncoding) String() string {
 }
 
 // KeyForm describes how a segment encodes its value. The zero KeyForm is the default form of every type.
-// [KeyForm.Validate] reports which forms a type supports; a writer rejects the others with [ErrForm].
+// [KeyForm.Validate] reports which forms a type supports.
 //
 //	type              encodings
 //	string            text (pad or escape), hex, base32hex
@@ -197,7 +197,7 @@ func (t SegmentType) String() string {
 
 // Validate reports whether a segment of type t can have this form in a key with the
 // given delimiter, which is empty for a binary key. The error wraps [ErrForm] and says
-// what to write instead. Writers and readers return the same error.
+// what to write instead.
 func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 	switch {
 	case uint(t) >= uint(len(segments)):

@@ -180,7 +180,7 @@ func segmentsOf(delim string) []segment {
 	for _, buckets := range []int{1, 16, 256, 257, 1000, 65536} {
 		all = append(all, segment{fmt.Sprintf("salt of %d", buckets), true, false,
 			func(t *rapid.T) any { return rapid.IntRange(0, buckets-1).Draw(t, "v") },
-			func(w *codec.KeyWriter, v any) { w.SaltNumber(buckets, v.(int)) },
+			func(w *codec.KeyWriter, v any) { w.Salt(buckets, v.(int)) },
 			func(r *codec.KeyReader) any { return r.Salt(buckets) }, ordered[int], ""})
 	}
 	return append(all, segment{"const", true, false, func(*rapid.T) any { return "metric" },

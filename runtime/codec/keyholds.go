@@ -8,10 +8,12 @@ import (
 // Holds returns why row keys cannot contain a series value, given a pointer to it as in [KeyValues]; nil if
 // they can, unless other segments make the key too long. The error is a [*FieldError].
 func (k *Key) Holds(series int, value any) error {
-	w := k.writer(nil)
-	if i := k.SegmentOf(series); i >= 0 {
-		k.write(&w, i, i+1, &KeyValues{Series: append(make([]any, series), value)}, ownSalt)
+	i := k.SegmentOf(series)
+	if i < 0 {
+		return nil
 	}
+	s, w := &k.Segments[i], k.writer(nil)
+	w.segment(s, s.Joined, &KeyValues{Series: append(make([]any, series), value)}, 0)
 	if w.err == nil {
 		return nil
 	}

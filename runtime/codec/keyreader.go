@@ -9,128 +9,255 @@ import (
 	"unicode/utf8"
 )
 
-// KeyReader parses a row key that a [KeyWriter] built, segment by segment. It accepts only what the writer writes:
-// encoding the values again yields the same key. It keeps the first error, a [*FieldError] that wraps [ErrKey]; after
-// an error all methods return zero values. See [KeyReader.Kind] for keys of other kinds of rows.
-type KeyReader struct {
+// ErrKind is the error for the key of a row of another kind; see [Segment].Tells.
+var ErrKind = errors.New("the row is of another kind")
+
+// keyReader parses a row key segment by segment. It accepts only what a keyWriter writes. It keeps the first error, a
+// [*FieldError] that wraps [ErrKey].
+type keyReader struct {
+	key   *Key
 	rest  string
-	delim string
 	done  bool // no segments are left
 	lost  bool // after an error, it is unknown where the next segment begins
-	other bool // the key is that of another kind of rows; see Kind
-	// joined is set by Join until the next segment is read, and tail is the number of bytes
-	// that follow the segment, for one of variable width.
-	joined bool
-	tail   int
-	err    *FieldError
+	other bool // the key is that of another kind of rows
+	err   *FieldError
 }
 
-// NewKeyReader returns a reader of key. An empty delimiter means that the key is binary.
-func NewKeyReader(key, delimiter string) KeyReader {
-	r := KeyReader{rest: key, delim: delimiter}
-	if len(key) > MaxKey {
-		r.lose(keyField, key, "at most 4096 bytes")
+// reader returns a reader of a row key.
+func (k *Key) reader(row string) keyReader {
+	r := keyReader{key: k, rest: row}
+	if len(row) > MaxKey {
+		r.lose(keyField, row, "at most 4096 bytes")
 	}
 	return r
 }
 
-// Join makes the next segment end as after [KeyWriter.Join]. tail is the number of bytes
-// of the key that follow it, for a segment of variable width; 0 for the last segment of a key.
-func (r *KeyReader) Join(tail int) { r.joined, r.tail = true, tail }
-
-// String reads what [KeyWriter.String] wrote.
-func (r *KeyReader) String(segment string, f KeyForm) string {
-	v, ok := r.take(segment, f, StringSegment)
-	if ok && f.Encoding != KeyText {
-		b, valid := keyEncodings[f.Encoding].decode(v)
-		if !valid {
-			return fail[string](r, segment, v, "lower-case "+f.Encoding.String())
+// read reads all segments.
+func (r *keyReader) read(v *KeyValues) {
+	k := r.key
+	for i := range k.Segments {
+		s := &k.Segments[i]
+		if s.Kind == ConstSegment {
+			r.constant(s)
+		} else if text, ok := r.next(s, i); ok && r.err == nil {
+			r.value(s, text, v)
 		}
-		v = string(b)
 	}
-	if ok && !utf8.ValidString(v) {
-		return fail[string](r, segment, v, "valid UTF-8")
+	if k.Endless() {
+		set(v.At, k.Bucket.Min())
 	}
-	return v
 }
 
-// Bytes reads what [KeyWriter.Bytes] wrote.
-func (r *KeyReader) Bytes(segment string, f KeyForm) []byte {
-	v, ok := r.take(segment, f, BytesSegment)
-	if !ok {
-		return nil
+// constant reads a constant.
+func (r *keyReader) constant(s *Segment) {
+	if r.lost {
+		return
 	}
-	switch f.Encoding {
-	case KeyRaw:
-		return []byte(v)
-	case KeyText:
+	rest, ok := strings.CutPrefix(r.rest, s.Const)
+	switch {
+	case r.done || !ok:
+	case s.Joined:
+		r.rest = rest
+		return
+	case r.advance(rest):
+		return
+	}
+	r.lose(keyField, r.rest, strconv.Quote(s.Const)+editedKey)
+	r.other = s.Tells
+}
+
+// advance continues after a segment, where the key must end or have the delimiter.
+func (r *keyReader) advance(rest string) bool {
+	next, ok := strings.CutPrefix(rest, r.key.Delimiter)
+	if rest != "" && !ok {
+		return false
+	}
+	r.rest, r.done = next, rest == ""
+	return true
+}
+
+// next consumes the text of the i-th segment: exactly the bytes of a fixed width if the value is in bytes or the key is
+// binary, else up to the delimiter. It returns false if there is no such segment.
+func (r *keyReader) next(s *Segment, i int) (text string, ok bool) {
+	if r.lost || !r.fits(s) {
+		return "", false
+	}
+	binary := r.key.Delimiter == ""
+	if !s.Joined && !binary && !r.key.InBytes(s) {
+		return r.delimited(s)
+	}
+	width, rest := r.key.Width(s), ""
+	switch {
+	case s.Joined:
+		return r.join(s, width, r.key.Tail(i))
+	case binary && width == 0:
+		if text, rest, ok = cutTerminated(r.rest); !ok {
+			return r.lose(s.field(), r.rest, "a value that ends with 0x00 0x01")
+		}
+	case len(r.rest) < width:
+		return r.lose(s.field(), r.rest, strconv.Itoa(width)+" bytes")
+	default:
+		text, rest = r.rest[:width], r.rest[width:]
+	}
+	if !r.advance(rest) {
+		return r.lose(s.field(), rest, "the delimiter "+strconv.Quote(r.key.Delimiter)+editedKey)
+	}
+	return text, true
+}
+
+// fits reports whether a segment can have its form. If it cannot, fits records the error.
+func (r *keyReader) fits(s *Segment) bool {
+	if err := r.key.fits(s); err != nil {
+		r.misfit(s, err)
+	}
+	return !r.lost
+}
+
+// misfit records an error about a segment of the key, which wraps [ErrForm].
+func (r *keyReader) misfit(s *Segment, err error) {
+	if r.lost = true; r.err == nil {
+		r.err = &FieldError{Field: s.field(), Err: fmt.Errorf("%w: %w", ErrKey, err)}
+	}
+}
+
+// join consumes a segment after which the next one begins directly: exactly width bytes
+// or, if that is 0, all but the last ones of the key.
+func (r *keyReader) join(s *Segment, width, tail int) (string, bool) {
+	n := width
+	if n == 0 {
+		n = len(r.rest) - tail
+	}
+	if n <= 0 || n > len(r.rest) {
+		return r.lose(s.field(), r.rest, "a value that is followed by "+strconv.Itoa(tail)+" bytes"+editedKey)
+	}
+	text := r.rest[:n]
+	r.rest, r.done = r.rest[n:], width == 0 && tail == 0 // nothing follows
+	return text, true
+}
+
+// delimited consumes a segment up to the delimiter.
+func (r *keyReader) delimited(s *Segment) (string, bool) {
+	text, rest, more := strings.Cut(r.rest, r.key.Delimiter)
+	switch {
+	case r.done || text == "":
+		return r.lose(s.field(), "", "a value"+editedKey)
+	case !more && r.runsInto(text):
+		return r.lose(s.field(), text, "a value that does not end with a part of the delimiter")
+	}
+	r.rest, r.done = rest, !more
+	return text, true
+}
+
+// runsInto reports whether v followed by the delimiter contains an earlier delimiter,
+// as "a:" does before "::". The writer rejects such values.
+func (r *keyReader) runsInto(v string) bool {
+	delimiter := r.key.Delimiter
+	return len(delimiter) > 1 && strings.Index(v+delimiter, delimiter) != len(v)
+}
+
+// value sets the value of a segment.
+func (r *keyReader) value(s *Segment, text string, v *KeyValues) {
+	switch s.Kind {
+	case MetricSegment:
+		set(v.Metric, r.text(s, text))
+	case BucketSegment:
+		at, err := r.key.Bucket.ParseLabel(text)
+		if err != nil {
+			r.fail(s, text, r.key.Bucket.wantedLabel(text))
+		}
+		set(v.At, at)
+	case TimeSegment:
+		set(v.At, r.time(s, r.key.Time, text))
+	case SaltSegment:
+		if v.Salt = parseSalt(text, s.Buckets, r.key.Delimiter); v.Salt < 0 {
+			r.fail(s, text, "a salt of "+strconv.Itoa(s.Buckets)+" buckets"+editedSalt)
+		}
+	case SequenceSegment:
+		set(v.Sequence, uint32(r.number(s, SequenceForm(r.key.Delimiter), text, 32, false)))
+	default:
+		r.series(s, text, v.series(s.Series), v.Own)
+	}
+}
+
+// text reads a string.
+func (r *keyReader) text(s *Segment, text string) string {
+	switch f := s.Form; {
+	case f.Escape:
+		text = r.unescaped(s, text)
+	case f.Encoding != KeyText:
+		b, ok := keyEncodings[f.Encoding].decode(text)
+		if !ok {
+			r.fail(s, text, "lower-case "+f.Encoding.String())
+		}
+		text = string(b)
+	}
+	if !utf8.ValidString(text) {
+		r.fail(s, text, "valid UTF-8")
+	}
+	return text
+}
+
+func (r *keyReader) bytes(s *Segment, text string) []byte {
+	f := s.Form
+	switch {
+	case f.Escape:
+		return []byte(r.unescaped(s, text))
+	case f.Encoding == KeyRaw:
+		return []byte(text)
+	case f.Encoding == KeyText:
 		f.Encoding = KeyHex
 	}
-	b, ok := keyEncodings[f.Encoding].decode(v)
+	b, ok := keyEncodings[f.Encoding].decode(text)
 	if !ok {
-		return fail[[]byte](r, segment, v, f.Encoding.String())
+		r.fail(s, text, f.Encoding.String())
 	}
 	return b
 }
 
-// Bool reads what [KeyWriter.Bool] wrote.
-func (r *KeyReader) Bool(segment string, f KeyForm) bool {
+func (r *keyReader) unescaped(s *Segment, text string) string {
+	plain, ok := unescape(text, r.key.Delimiter[0]+1)
+	if !ok {
+		r.fail(s, text, "escapes")
+	}
+	return plain
+}
+
+func (r *keyReader) bool(s *Segment, text string) bool {
 	no, yes := "false", "true"
-	if f.Encoding == KeyBinary {
+	if s.Form.Encoding == KeyBinary {
 		no, yes = "\x00", "\x01"
 	}
-	v, ok := r.take(segment, f, BoolSegment)
-	if ok && v != yes && v != no {
-		return fail[bool](r, segment, v, strconv.Quote(yes)+" or "+strconv.Quote(no))
+	if text != yes && text != no {
+		r.fail(s, text, strconv.Quote(yes)+" or "+strconv.Quote(no))
 	}
-	return v == yes
+	return text == yes
 }
 
-// Int reads what [KeyWriter.Int] wrote: an integer of 32 or 64 bits.
-func (r *KeyReader) Int(segment string, f KeyForm, bits int) int64 {
-	v, ok := r.take(segment, f, intSegment(bits))
-	if !ok {
-		return 0
-	}
-	return int64(r.number(segment, f, v, bits, true))
-}
-
-// Uint reads what [KeyWriter.Uint] wrote: an integer of 32 or 64 bits.
-func (r *KeyReader) Uint(segment string, f KeyForm, bits int) uint64 {
-	v, ok := r.take(segment, f, intSegment(bits)+(Uint32Segment-Int32Segment))
-	if !ok {
-		return 0
-	}
-	return r.number(segment, f, v, bits, false)
-}
-
-// number reads what [KeyWriter.number] wrote.
-func (r *KeyReader) number(segment string, f KeyForm, v string, bits int, signed bool) uint64 {
+// number reads what [keyWriter.number] wrote.
+func (r *keyReader) number(s *Segment, f KeyForm, text string, bits int, signed bool) (n uint64) {
+	var err error
 	switch {
 	case f.inBinary():
-		n := f.parseBinary(v) ^ f.flipped(bits, signed)
+		n = f.parseBinary(text) ^ f.flipped(bits, signed)
 		if signed && bits <= 32 {
-			return uint64(int32(n))
+			n = uint64(int32(n))
 		}
 		return n
 	case f.Pad > 0:
-		n, ok := f.parsePadded(v)
+		n, ok := f.parsePadded(text)
 		if most := n >> (bits - 1); !ok || most > 1 || signed && most > 0 {
-			return fail[uint64](r, segment, v, "a padded number in range")
+			r.fail(s, text, "a padded number in range")
 		}
 		return n
-	}
-	var n uint64
-	var err error
-	if signed {
+	case signed:
 		var i int64
-		i, err = strconv.ParseInt(v, 10, bits)
+		i, err = strconv.ParseInt(text, 10, bits)
 		n = uint64(i)
-	} else {
-		n, err = strconv.ParseUint(v, 10, bits)
+	default:
+		n, err = strconv.ParseUint(text, 10, bits)
 	}
-	if err != nil || !canonical(v) {
-		return fail[uint64](r, segment, v, "a decimal number in range")
+	if err != nil || !canonical(text) {
+		r.fail(s, text, "a decimal number in range")
 	}
 	return n
 }
@@ -140,108 +267,34 @@ func canonical(number string) bool {
 	return number == "0" || strings.TrimPrefix(number, "-")[0] >= '1'
 }
 
-// Timestamp reads what [KeyWriter.Timestamp] wrote. The time is in UTC.
-func (r *KeyReader) Timestamp(segment string, f KeyForm) time.Time {
-	if !r.accepts(segment, f, TimestampSegment) {
-		return time.Time{}
+func (r *keyReader) time(s *Segment, f TimeFormat, text string) time.Time {
+	t, err := f.Parse(text)
+	if err != nil {
+		r.fail(s, text, "a time of the form "+f.String()+editedTime)
 	}
-	return r.time(segment, f.timestamp())
+	return t
 }
 
-// Enum reads what [KeyWriter.Enum] wrote: the name or number of a value of e.
-func (r *KeyReader) Enum(segment string, f KeyForm, e Enum) int64 {
-	v, ok := r.take(segment, f, EnumSegment)
-	if !ok {
-		return 0
-	}
-	if f.Encoding == KeyText {
-		n, ok := e.Number(v)
+// enum reads the name or the number of a value.
+func (r *keyReader) enum(s *Segment, text string) int64 {
+	if s.Form.Encoding == KeyText {
+		n, ok := s.Enum.Number(text)
 		if !ok {
-			return fail[int64](r, segment, v, "a name of the enum"+editedEnum)
+			r.fail(s, text, "a name of the enum"+editedEnum)
 		}
 		return n
 	}
-	n := int64(r.number(segment, f, v, f.enumBits(), true))
-	if _, ok := e.Name(n); r.err == nil && !ok {
-		return fail[int64](r, segment, v, "a number of the enum"+editedEnum)
+	n := int64(r.number(s, s.Form, text, s.Form.enumBits(), true))
+	if _, ok := s.Enum.Name(n); !ok {
+		r.fail(s, text, "a number of the enum"+editedEnum)
 	}
 	return n
 }
 
-// Sequence reads what [KeyWriter.Sequence] wrote.
-func (r *KeyReader) Sequence() uint32 {
-	return uint32(r.Uint(sequenceField, SequenceForm(r.delim), 32))
-}
-
-// Const reads what [KeyWriter.Const] wrote and rejects any other string.
-func (r *KeyReader) Const(text string) {
-	if r.lost {
-		return
-	}
-	rest, ok := strings.CutPrefix(r.rest, text)
-	joined := r.joined
-	r.joined = false
-	switch {
-	case ok && joined && !r.done:
-		r.rest = rest
-	case ok && rest == "" && !r.done:
-		r.rest, r.done = "", true
-	case ok && strings.HasPrefix(rest, r.delim) && !r.done:
-		r.rest = rest[len(r.delim):]
-	default:
-		r.lose(keyField, r.rest, strconv.Quote(text)+editedKey)
-	}
-}
-
-// ErrKind is the error for the key of a row of another kind; see [KeyReader.Kind].
-var ErrKind = errors.New("the row is of another kind")
-
-// Kind is [KeyReader.Const] for text that distinguishes kinds of rows in a table. If a key
-// has other text there, [KeyReader.Close] returns an error that wraps [ErrKind], even if
-// the values before it do not have the forms of this kind.
-func (r *KeyReader) Kind(text string) {
-	if r.lost {
-		return
-	}
-	r.Const(text)
-	r.other = r.lost
-}
-
-// Bucket reads what [KeyWriter.Bucket] wrote and returns the bucket's start.
-func (r *KeyReader) Bucket(b *Bucket) time.Time {
-	if r.err == nil && r.delim == "" && b.Label.width() == 0 {
-		r.misfit(bucketField, b.Label.String(), ErrForm)
-	}
-	v, ok := r.piece(bucketField, b.Label.width(), b.inBytes())
-	if !ok {
-		return time.Time{}
-	}
-	t, err := b.ParseLabel(v)
-	if err != nil {
-		return fail[time.Time](r, bucketField, v, b.wantedLabel(v))
-	}
-	return t
-}
-
-// Time reads what [KeyWriter.Time] wrote. The time is in UTC and has the resolution of the format.
-func (r *KeyReader) Time(f TimeFormat) time.Time { return r.time(timeField, f) }
-
-func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
-	v, ok := r.piece(segment, f.Width(), f.InBytes())
-	if !ok {
-		return time.Time{}
-	}
-	t, err := f.Parse(v)
-	if err != nil {
-		return fail[time.Time](r, segment, v, "a time of the form "+f.String()+editedTime)
-	}
-	return t
-}
-
-// Close returns the first error. Unread segments are an error.
-func (r *KeyReader) Close() error {
+// close returns the first error. Unread segments are an error.
+func (r *keyReader) close() error {
 	if r.err == nil && !r.done {
-		r.fail(keyField, r.rest, "nothing more"+editedKey)
+		r.err = unwanted(keyField, r.rest, "nothing more"+editedKey)
 	}
 	switch {
 	case r.other:
@@ -253,130 +306,27 @@ func (r *KeyReader) Close() error {
 	return nil
 }
 
-// accepts reports whether the next segment can be consumed as a value of type t in the form
-// f. If the type cannot have the form, accepts records the error.
-func (r *KeyReader) accepts(segment string, f KeyForm, t SegmentType) bool {
-	if r.lost || f == (KeyForm{}) && r.delim != "" {
-		return !r.lost // every type has a default
+// fail records that the text of a segment is not what is wanted, unless there already is an error.
+func (r *keyReader) fail(s *Segment, text, want string) {
+	if r.err == nil {
+		r.err = unwanted(s.field(), text, want)
 	}
-	if err := f.Validate(t, r.delim); err != nil {
-		r.misfit(segment, "", err)
-	}
-	return !r.lost
-}
-
-// misfit records an error about the form of a segment, which wraps [ErrForm].
-func (r *KeyReader) misfit(segment, value string, err error) {
-	if r.lost = true; r.err == nil {
-		r.err = &FieldError{Field: segment, Value: value, Err: fmt.Errorf("%w: %w", ErrKey, err)}
-	}
-}
-
-// take consumes the next segment, a value of type t, and returns it unescaped; false after an error.
-func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool) {
-	if !r.accepts(segment, f, t) {
-		return "", false
-	}
-	if r.delim == "" && f.Terminated(t) && !r.joined {
-		v, rest, ok := cutTerminated(r.rest)
-		if !ok {
-			return r.lose(segment, r.rest, "a value that ends with 0x00 0x01")
-		}
-		return r.advance(segment, v, rest)
-	}
-	v, ok := r.piece(segment, f.Fixed(t), f.InBytes(t))
-	if !ok || !f.Escape {
-		return v, ok
-	}
-	plain, ok := unescape(v, r.delim[0]+1)
-	if !ok {
-		r.fail(segment, v, "escapes")
-	}
-	return plain, ok
-}
-
-// piece consumes the next segment: exactly width bytes if the value is in bytes or the
-// key is binary, else up to the delimiter. It returns false after an error.
-func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool) {
-	switch {
-	case r.lost:
-		return "", false
-	case r.joined:
-		return r.join(segment, width)
-	case !inBytes && r.delim != "":
-		return r.next(segment)
-	case len(r.rest) < width:
-		return r.lose(segment, r.rest, strconv.Itoa(width)+" bytes")
-	}
-	return r.advance(segment, r.rest[:width], r.rest[width:])
-}
-
-// join consumes a segment after which the next one begins directly: exactly width bytes
-// or, if that is 0, all but the last ones of the key.
-func (r *KeyReader) join(segment string, width int) (string, bool) {
-	n := width
-	if n == 0 {
-		n = len(r.rest) - r.tail
-	}
-	if n <= 0 || n > len(r.rest) {
-		return r.lose(segment, r.rest, "a value that is followed by "+strconv.Itoa(r.tail)+" bytes"+editedKey)
-	}
-	v := r.rest[:n]
-	r.joined, r.rest, r.done = false, r.rest[n:], width == 0 && r.tail == 0 // nothing follows
-	return v, r.err == nil
-}
-
-// advance continues after the segment v, where the key must end or have the delimiter.
-func (r *KeyReader) advance(segment, v, rest string) (string, bool) {
-	next, ok := strings.CutPrefix(rest, r.delim)
-	if rest != "" && !ok {
-		return r.lose(segment, rest, "the delimiter "+strconv.Quote(r.delim)+editedKey)
-	}
-	r.rest, r.done = next, rest == ""
-	return v, r.err == nil
-}
-
-// next consumes the next segment up to the delimiter; false after an error.
-func (r *KeyReader) next(segment string) (string, bool) {
-	v, rest, more := strings.Cut(r.rest, r.delim)
-	switch {
-	case r.done || v == "":
-		return r.lose(segment, "", "a value"+editedKey)
-	case !more && r.runsInto(v):
-		return r.lose(segment, v, "a value that does not end with a part of the delimiter")
-	}
-	r.rest, r.done = rest, !more
-	return v, r.err == nil
-}
-
-// runsInto reports whether v followed by the delimiter contains an earlier delimiter,
-// as "a:" does before "::". The writer rejects such values.
-func (r *KeyReader) runsInto(v string) bool {
-	return len(r.delim) > 1 && strings.Index(v+r.delim, r.delim) != len(v)
-}
-
-func (r *KeyReader) fail(field, value, want string) {
-	if r.err != nil {
-		return
-	}
-	e := &FieldError{Field: field, Err: fmt.Errorf("%w: want %s", ErrKey, want)}
-	if value != "" {
-		e.Value = quote(value)
-	}
-	r.err = e
 }
 
 // lose records an error after which it is unknown where the next segment begins.
-func (r *KeyReader) lose(segment, value, want string) (string, bool) {
-	r.fail(segment, value, want)
-	r.lost = true
+func (r *keyReader) lose(field, text, want string) (string, bool) {
+	if r.lost = true; r.err == nil {
+		r.err = unwanted(field, text, want)
+	}
 	return "", false
 }
 
-// fail records an error and returns the zero value.
-func fail[T any](r *KeyReader, segment, value, want string) (zero T) {
-	r.fail(segment, value, want)
-	return zero
+func unwanted(field, text, want string) *FieldError {
+	e := &FieldError{Field: field, Err: fmt.Errorf("%w: want %s", ErrKey, want)}
+	if text != "" {
+		e.Value = quote(text)
+	}
+	return e
 }
 
 // Keep returns a copy of text, a substring of a key, so that the caller does not retain

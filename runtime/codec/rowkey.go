@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"strconv"
 	"time"
 )
 
@@ -21,7 +22,13 @@ import (
 //		Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 //	}
 //
-// Every series value is in exactly one segment.
+// Every series value is in exactly one segment, in a form that [KeyForm.Validate] accepts; others are errors that wrap
+// [ErrForm]. Values with a fixed number of bytes, such as those in [KeyBinary], may contain the delimiter. A joined
+// segment ends without the delimiter, and the next one follows directly. It must not be empty and, if its width varies,
+// all that follow have a fixed width.
+//
+// A key with an empty delimiter is binary. Its segments have fixed widths, except for strings and raw bytes, which may be
+// empty: their 0x00 bytes are encoded as 0x00 0xff, and 0x00 0x01 ends them.
 type Key struct {
 	Delimiter string // between segments; empty for binary keys
 	// Structured is set if a row key schema describes the keys. Writers then reject, with [ErrKeySchema], values that
@@ -43,9 +50,9 @@ type KeyValues struct {
 	Series   []any
 	Metric   *string    // the column name of a field
 	At       *time.Time // of the event, or any time in the bucket; when parsed, the start of the bucket
-	Sequence *uint32
-	Salt     int  // set by Parse; keys are built with the salt of their values
-	Own      bool // Parse copies strings, which otherwise are parts of the row key
+	Sequence *uint32    // distinguishes events of the same time, in 10 digits or, in a binary key, in 4 bytes
+	Salt     int        // set by Parse; keys are built with the salt of their values
+	Own      bool       // Parse copies strings, which otherwise are parts of the row key
 }
 
 // value returns a value; the zero value if there is none.
@@ -71,10 +78,10 @@ func (v *KeyValues) series(i int) any {
 	return v.Series[i]
 }
 
-// ownSalt is the salt that is computed from the values of a key.
-const ownSalt = -1
-
-// Append appends the row key with the given values to dst. Errors are those of [KeyWriter.Key].
+// Append appends the row key with the given values to dst. Errors are of type [*FieldError]. It rejects values that
+// could not be read back: empty ones with [ErrEmpty], ones that contain the delimiter with [ErrDelimiter], ones that do
+// not fit their form with [ErrRange], times that have no label or format with [ErrTimeRange], and keys longer than
+// [MaxKey] with [ErrKeyTooLong].
 func (k *Key) Append(dst []byte, v *KeyValues) ([]byte, error) {
 	return k.AppendPart(dst, 0, len(k.Segments), v)
 }
@@ -82,124 +89,39 @@ func (k *Key) Append(dst []byte, v *KeyValues) ([]byte, error) {
 // AppendPart appends the segments [begin, end) of a row key to dst, without the delimiter after the last one.
 func (k *Key) AppendPart(dst []byte, begin, end int, v *KeyValues) ([]byte, error) {
 	w := k.writer(dst)
-	k.write(&w, begin, end, v, ownSalt)
-	return w.Key()
+	w.write(begin, end, v, ownSalt)
+	return w.finish(true)
 }
 
 // Prefix returns what the row keys with given series values, and a given metric, have in common: the segments before
 // the time, with the delimiter after them. If keys contain no time, it is the whole key.
 func (k *Key) Prefix(v *KeyValues) ([]byte, error) {
 	w := k.writer(nil)
-	k.write(&w, 0, k.before(), v, ownSalt)
-	return finish(&w, k.Endless())
+	w.write(0, k.before(), v, ownSalt)
+	return w.finish(k.Endless())
 }
 
 // Parse sets v to the content of a row key, which need not have the salt of its values. Errors are
-// of type [*FieldError] and wrap [ErrKey].
+// of type [*FieldError] and wrap [ErrKey]. Parse accepts only what Append returns, with any salt.
 func (k *Key) Parse(row string, v *KeyValues) error {
-	r := NewKeyReader(row, k.Delimiter)
-	k.read(&r, v)
-	return r.Close()
+	r := k.reader(row)
+	r.read(v)
+	return r.close()
 }
 
 // Verify is like [Key.Parse], but rejects a key whose salt is not that of its values: reads of the
 // series would not find the row.
 func (k *Key) Verify(row string, v *KeyValues) error {
-	r := NewKeyReader(row, k.Delimiter)
-	k.read(&r, v)
-	for i := range k.Segments {
-		if s := &k.Segments[i]; s.Kind == SaltSegment {
-			w := k.writer(nil)
-			r.VerifySalt(v.Salt, k.writeSalt(&w, s, v))
+	r := k.reader(row)
+	r.read(v)
+	if i := k.index(SaltSegment); i >= 0 && r.err == nil {
+		w := k.writer(nil)
+		if salt := w.salt(&k.Segments[i], v); salt != v.Salt {
+			r.fail(&k.Segments[i], strconv.Itoa(v.Salt), strconv.Itoa(salt)+", the salt of the key's values"+editedSalt)
 		}
 	}
-	return r.Close()
+	return r.close()
 }
-
-// writer returns a writer of keys, or of parts of them.
-func (k *Key) writer(dst []byte) KeyWriter {
-	if dst == nil {
-		dst = make([]byte, 0, usualKey)
-	}
-	return KeyWriter{buf: dst, delim: k.Delimiter, base: len(dst), structured: k.Structured}
-}
-
-// write writes the segments [begin, end), with a given salt or ownSalt.
-func (k *Key) write(w *KeyWriter, begin, end int, v *KeyValues, salt int) {
-	for i := begin; i < end; i++ {
-		s := &k.Segments[i]
-		if s.Joined {
-			w.Join()
-		}
-		switch s.Kind {
-		case SeriesSegment:
-			s.write(w, v.series(s.Series))
-		case MetricSegment:
-			w.String(metricField, KeyForm{}, value(v.Metric))
-		case ConstSegment:
-			w.Const(s.Const)
-		case BucketSegment:
-			w.Bucket(&k.Bucket, value(v.At))
-		case TimeSegment:
-			w.Time(k.Time, value(v.At))
-		case SaltSegment:
-			if salt == ownSalt {
-				k.writeSalt(w, s, v)
-			} else {
-				w.SaltNumber(s.Buckets, salt)
-			}
-		case SequenceSegment:
-			w.Sequence(value(v.Sequence))
-		}
-	}
-}
-
-// writeSalt writes the salt of the series values and returns it.
-func (k *Key) writeSalt(w *KeyWriter, salt *Segment, v *KeyValues) int {
-	w.BeginSalt(salt.Buckets)
-	for _, series := range salt.Salted {
-		if i := k.SegmentOf(series); i >= 0 {
-			k.Segments[i].write(w, v.series(series))
-		}
-	}
-	return w.EndSalt()
-}
-
-// read reads all segments.
-func (k *Key) read(r *KeyReader, v *KeyValues) {
-	for i := range k.Segments {
-		s := &k.Segments[i]
-		if s.Joined {
-			r.Join(k.Tail(i))
-		}
-		switch s.Kind {
-		case SeriesSegment:
-			s.read(r, v.series(s.Series), v.Own)
-		case MetricSegment:
-			set(v.Metric, r.String(metricField, KeyForm{}))
-		case ConstSegment:
-			if s.Tells {
-				r.Kind(s.Const)
-			} else {
-				r.Const(s.Const)
-			}
-		case BucketSegment:
-			set(v.At, r.Bucket(&k.Bucket))
-		case TimeSegment:
-			set(v.At, r.Time(k.Time))
-		case SaltSegment:
-			v.Salt = r.Salt(s.Buckets)
-		case SequenceSegment:
-			set(v.Sequence, r.Sequence())
-		}
-	}
-	if k.Endless() {
-		set(v.At, k.Bucket.Min())
-	}
-}
-
-// metricField is the name of a metric in errors.
-const metricField = "metric"
 
 // Endless reports whether each series has one row, whose key does not contain the time.
 func (k *Key) Endless() bool { return k.Bucket.Endless() }
@@ -269,6 +191,17 @@ func (k *Key) Width(s *Segment) int {
 	}
 	return 0
 }
+
+// fits returns an error that wraps [ErrForm] unless a segment can have its form.
+func (k *Key) fits(s *Segment) error {
+	if s.Kind != SeriesSegment || s.Form == (KeyForm{}) && (k.Delimiter != "" || s.Type == StringSegment) {
+		return nil // the default of the type
+	}
+	return s.Form.Validate(s.Type, k.Delimiter)
+}
+
+// variable reports whether the width of a segment varies.
+func (k *Key) variable(s *Segment) bool { return s.Kind != ConstSegment && k.Width(s) == 0 }
 
 // InBytes reports whether a segment has a fixed number of arbitrary bytes.
 func (k *Key) InBytes(s *Segment) bool {
@@ -392,10 +325,8 @@ func (k *Key) Splits() []string {
 	var out []string
 	for i := 1; i < parts; i++ {
 		w := k.writer(nil)
-		w.SaltNumber(buckets, i*buckets/parts)
-		if prefix, err := w.Prefix(); err == nil {
-			out = append(out, string(prefix))
-		}
+		w.segment(&k.Segments[0], false, nil, i*buckets/parts)
+		out = append(out, string(w.buf))
 	}
 	return out
 }

@@ -87,10 +87,10 @@ func successor(prefix string) string {
 //	us-west2#week1#3698                  Prefix "us-west2#", Delimiter "#", Suffix "3698", Whole
 //	us-west2#week1#3698#…                Prefix "us-west2#", Delimiter "#", Suffix "3698#"
 type Span struct {
-	Prefix    string // the segments before the time, from [KeyWriter.Prefix]
+	Prefix    string // the segments before the time, from [Key.Prefix]
 	Delimiter string // between the time and Suffix; empty in a binary key
-	// Suffix holds the known segments right after the time, from [KeyWriter.Key] if
-	// Whole is set, else from [KeyWriter.Prefix]. It may be empty.
+	// Suffix holds the known segments right after the time, with the delimiter after them unless Whole is set. It may be
+	// empty.
 	Suffix   string
 	Whole    bool // no segments follow Suffix or, if it is empty, the time
 	Newest   bool // read the newest rows first
@@ -98,7 +98,7 @@ type Span struct {
 	// Rest is the number of bytes after Prefix in all keys of the series; keys of other lengths are those of other
 	// series. It is 0 if all keys with the prefix are of the series, and then the times have a fixed width.
 	Rest int
-	// Exact reports that Prefix is a row key, from [KeyWriter.Key]: the bucket is endless, and
+	// Exact reports that Prefix is a row key: the bucket is endless, and
 	// the only row of the series has this key. Keys of other series may begin with it.
 	Exact bool
 	// From and Until are, if they are set, the range of keys to read at all times, instead of

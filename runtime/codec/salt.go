@@ -5,8 +5,6 @@ import "strconv"
 // MaxSaltBuckets is the maximum number of buckets of a salt.
 const MaxSaltBuckets = 1 << 16
 
-const saltField = "salt"
-
 // The parameters of 64-bit FNV-1a.
 const (
 	fnvOffset = 14695981039346656037
@@ -42,13 +40,11 @@ func addSalt[T ~string | ~[]byte](h uint64, part T) uint64 {
 }
 
 func foldSalt(h uint64, buckets int) int {
-	if !saltBuckets(buckets) {
+	if buckets < 1 {
 		return 0
 	}
 	return int((h ^ h>>32) % uint64(buckets))
 }
-
-func saltBuckets(buckets int) bool { return 1 <= buckets && buckets <= MaxSaltBuckets }
 
 // SaltWidth returns the width of a salt in bytes: in a key with a delimiter, the number
 // of digits of buckets−1; in a binary key, 1 for up to 256 buckets and 2 for more.
@@ -67,80 +63,27 @@ func saltForm(buckets int) KeyForm {
 	return KeyForm{Encoding: KeyDecimal, Pad: SaltWidth(buckets, "#")}
 }
 
-// BeginSalt begins a salt with the given number of buckets, from 1 to [MaxSaltBuckets]; for others it records
-// [ErrForm]. Segments written before [KeyWriter.EndSalt] determine the salt and do not become part of the key.
-//
-// A key without the EndSalt is rejected with [ErrForm].
-func (w *KeyWriter) BeginSalt(buckets int) {
-	if w.err != nil {
-		return
-	}
-	if !saltBuckets(buckets) {
-		w.fail(saltField, strconv.Itoa(buckets)+" buckets", ErrForm)
-		return
-	}
-	w.buckets, w.hash = buckets, fnvOffset
-}
-
-// EndSalt writes the salt of the segments since [KeyWriter.BeginSalt] and returns it; 0 after an error. See [Salt].
-func (w *KeyWriter) EndSalt() int {
-	if w.err != nil {
-		return 0
-	}
-	buckets, salt := w.buckets, foldSalt(w.hash, w.buckets)
-	w.buckets = 0
-	w.SaltNumber(buckets, salt)
-	return salt
-}
-
-// SaltNumber writes the given salt. To read series whose salt is unknown, read with
-// every salt from 0 to buckets−1. Other salts are rejected with [ErrRange].
-func (w *KeyWriter) SaltNumber(buckets, salt int) {
+// appendSalt appends a salt from 0 to buckets−1.
+func appendSalt(dst []byte, buckets int, delimiter string, salt int) []byte {
 	switch {
-	case w.err != nil:
-	case !saltBuckets(buckets):
-		w.fail(saltField, strconv.Itoa(buckets)+" buckets", ErrForm)
-	case salt < 0 || salt >= buckets:
-		w.fail(saltField, strconv.Itoa(salt), ErrRange)
-	case w.delim != "":
-		w.end(saltField, saltForm(buckets).appendPadded(w.buf, uint64(salt)))
+	case delimiter != "":
+		return saltForm(buckets).appendPadded(dst, uint64(salt))
 	case SaltWidth(buckets, "") == 1:
-		w.endFixed(append(w.buf, byte(salt)))
-	default:
-		w.endFixed(append(w.buf, byte(salt>>8), byte(salt)))
+		return append(dst, byte(salt))
 	}
+	return append(dst, byte(salt>>8), byte(salt))
 }
 
-// Salt reads a salt from 0 to buckets−1. To check that it matches the segments, read
-// them and call [KeyReader.VerifySalt].
-func (r *KeyReader) Salt(buckets int) int {
-	if r.lost {
-		return 0
-	}
-	if !saltBuckets(buckets) {
-		r.misfit(saltField, "", ErrForm)
-		return 0
-	}
-	v, ok := r.piece(saltField, SaltWidth(buckets, r.delim), false)
-	if !ok {
-		return 0
-	}
-	var n uint64
-	if r.delim != "" {
-		n, ok = saltForm(buckets).parsePadded(v)
+// parseSalt is the inverse of appendSalt; -1 if the text is no salt.
+func parseSalt(text string, buckets int, delimiter string) int {
+	n, ok := uint64(0), true
+	if delimiter != "" {
+		n, ok = saltForm(buckets).parsePadded(text)
 	} else {
-		n = KeyForm{}.parseBinary(v)
+		n = KeyForm{}.parseBinary(text)
 	}
 	if !ok || n >= uint64(buckets) {
-		return fail[int](r, saltField, v, "a salt of "+strconv.Itoa(buckets)+" buckets"+editedSalt)
+		return -1
 	}
 	return int(n)
-}
-
-// VerifySalt rejects a key whose salt does not match its segments. salt is the result of [KeyReader.Salt], and want
-// is the result of [KeyWriter.EndSalt] for the values read.
-func (r *KeyReader) VerifySalt(salt, want int) {
-	if r.err == nil && salt != want {
-		r.fail(saltField, strconv.Itoa(salt), strconv.Itoa(want)+", the salt of the key's values"+editedSalt)
-	}
 }

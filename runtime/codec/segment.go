@@ -24,7 +24,7 @@ const (
 // Segment describes one segment of a row key.
 type Segment struct {
 	Kind   SegmentKind
-	Joined bool // the next segment follows directly; see [KeyWriter.Join]
+	Joined bool // the next segment follows directly; see [Key]
 
 	// Of a series value: its name, type and encoding, its number among the series values, and the names of an enum.
 	Name   string
@@ -33,7 +33,8 @@ type Segment struct {
 	Series int
 	Enum   Enum
 
-	// Of a constant: its text, and whether rows with other text are of another kind; see [KeyReader.Kind].
+	// Of a constant: its text, and whether rows with other text are of another kind: Parse then returns an error that wraps
+	// [ErrKind], even if the values before it do not have the forms of this kind.
 	Const string
 	Tells bool
 
@@ -42,82 +43,97 @@ type Segment struct {
 	Salted  []int
 }
 
-// write writes a series value. value points to it.
-func (s *Segment) write(w *KeyWriter, value any) {
+// field returns the name of the segment in errors.
+func (s *Segment) field() string {
+	if s.Kind == ConstSegment {
+		return keyField
+	}
+	return s.Title()
+}
+
+// series appends a series value, given a pointer to it.
+func (w *keyWriter) series(s *Segment, value any) []byte {
+	if err := w.key.fits(s); err != nil {
+		w.fail(s, "", err)
+		return w.buf
+	}
 	switch s.Type {
 	case StringSegment:
-		w.String(s.Name, s.Form, load[string](w, s, value))
+		return w.text(s, load[string](w, s, value))
 	case BytesSegment:
-		w.Bytes(s.Name, s.Form, load[[]byte](w, s, value))
+		return w.bytes(s, load[[]byte](w, s, value))
 	case BoolSegment:
-		w.Bool(s.Name, s.Form, load[bool](w, s, value))
+		return w.bool(s, load[bool](w, s, value))
 	case Int32Segment:
-		w.Int(s.Name, s.Form, int64(load[int32](w, s, value)), 32)
+		return w.number(s, s.Form, uint64(load[int32](w, s, value)), 32, true)
 	case Int64Segment:
-		w.Int(s.Name, s.Form, load[int64](w, s, value), 64)
+		return w.number(s, s.Form, uint64(load[int64](w, s, value)), 64, true)
 	case Uint32Segment:
-		w.Uint(s.Name, s.Form, uint64(load[uint32](w, s, value)), 32)
+		return w.number(s, s.Form, uint64(load[uint32](w, s, value)), 32, false)
 	case Uint64Segment:
-		w.Uint(s.Name, s.Form, load[uint64](w, s, value), 64)
+		return w.number(s, s.Form, load[uint64](w, s, value), 64, false)
 	case DurationSegment:
-		w.Int(s.Name, s.Form, int64(load[time.Duration](w, s, value)), 64)
+		return w.number(s, s.Form, uint64(load[time.Duration](w, s, value)), 64, true)
 	case TimestampSegment:
-		w.Timestamp(s.Name, s.Form, load[time.Time](w, s, value))
+		return w.time(s, s.Form.timestamp(), load[time.Time](w, s, value))
 	case UUIDSegment:
-		w.UUID(s.Name, s.Form, load[UUID](w, s, value))
-	case EnumSegment:
-		w.Enum(s.Name, s.Form, s.Enum, load[int64](w, s, value))
+		return load[UUID](w, s, value).appendKey(w.buf, s.Form)
 	}
+	return w.enum(s, load[int64](w, s, value))
 }
 
 // load returns what value points to. If that is of another type, w fails.
-func load[T any](w *KeyWriter, s *Segment, value any) (v T) {
+func load[T any](w *keyWriter, s *Segment, value any) (v T) {
 	if p, ok := value.(*T); ok {
 		return *p
 	}
-	w.fail(s.Name, "", s.mistyped())
+	w.fail(s, "", s.mistyped())
 	return v
 }
 
-// read reads a series value. value points to where it is set. A string is a part of the key, unless own is set.
-func (s *Segment) read(r *KeyReader, value any, own bool) {
+// series sets a series value, given a pointer to it. A string is a part of the key, unless own is set.
+func (r *keyReader) series(s *Segment, text string, value any, own bool) {
 	switch s.Type {
 	case StringSegment:
-		v := r.String(s.Name, s.Form)
+		v := r.text(s, text)
 		if p, ok := value.(*string); ok && own {
 			v = Keep(*p, v)
 		}
 		store(r, s, value, v)
 	case BytesSegment:
-		store(r, s, value, r.Bytes(s.Name, s.Form))
+		store(r, s, value, r.bytes(s, text))
 	case BoolSegment:
-		store(r, s, value, r.Bool(s.Name, s.Form))
+		store(r, s, value, r.bool(s, text))
 	case Int32Segment:
-		store(r, s, value, int32(r.Int(s.Name, s.Form, 32)))
+		store(r, s, value, int32(r.number(s, s.Form, text, 32, true)))
 	case Int64Segment:
-		store(r, s, value, r.Int(s.Name, s.Form, 64))
+		store(r, s, value, int64(r.number(s, s.Form, text, 64, true)))
 	case Uint32Segment:
-		store(r, s, value, uint32(r.Uint(s.Name, s.Form, 32)))
+		store(r, s, value, uint32(r.number(s, s.Form, text, 32, false)))
 	case Uint64Segment:
-		store(r, s, value, r.Uint(s.Name, s.Form, 64))
+		store(r, s, value, r.number(s, s.Form, text, 64, false))
 	case DurationSegment:
-		store(r, s, value, time.Duration(r.Int(s.Name, s.Form, 64)))
+		store(r, s, value, time.Duration(r.number(s, s.Form, text, 64, true)))
 	case TimestampSegment:
-		store(r, s, value, r.Timestamp(s.Name, s.Form))
+		store(r, s, value, r.time(s, s.Form.timestamp(), text))
 	case UUIDSegment:
-		store(r, s, value, r.UUID(s.Name, s.Form))
+		v, want := parseKeyUUID(text, s.Form)
+		if want != "" {
+			r.fail(s, text, want)
+		}
+		store(r, s, value, v)
 	case EnumSegment:
-		store(r, s, value, r.Enum(s.Name, s.Form, s.Enum))
+		store(r, s, value, r.enum(s, text))
 	}
 }
 
 // store sets what value points to. If that is of another type, r fails.
-func store[T any](r *KeyReader, s *Segment, value any, v T) {
+func store[T any](r *keyReader, s *Segment, value any, v T) {
 	if p, ok := value.(*T); ok {
 		*p = v
 		return
 	}
-	r.misfit(s.Name, "", s.mistyped())
+	r.misfit(s, s.mistyped())
 }
 
 // mistyped returns the error for a value that is not of the type of the segment. It does not

@@ -295,8 +295,8 @@ func (s *Selection) span(v *KeyValues, salt int) (Span, error) {
 	span.Prefix = string(prefix)
 	if s.After > 0 {
 		w := k.writer(nil)
-		k.write(&w, k.after(), k.after()+s.After, v, salt)
-		suffix, err := finish(&w, s.Whole)
+		w.write(k.after(), k.after()+s.After, v, salt)
+		suffix, err := w.finish(s.Whole)
 		if err != nil {
 			return Span{}, err
 		}
@@ -309,24 +309,19 @@ func (s *Selection) span(v *KeyValues, salt int) (Span, error) {
 func (s *Selection) prefix(v *KeyValues, salt int) ([]byte, error) {
 	k := s.key
 	w := k.writer(nil)
-	k.write(&w, 0, s.Before, v, salt)
+	w.write(0, s.Before, v, salt)
 	if s.Partial {
 		part := &k.Segments[s.Before]
-		if text, ok := v.series(part.Series).(*string); ok && s.given.Last == GivenPrefix {
-			w.StringPrefix(part.Name, part.Form, *text)
-		} else {
-			k.write(&w, s.Before, s.Before+1, v, salt)
+		text, ok := v.series(part.Series).(*string)
+		switch prefix := ok && s.given.Last == GivenPrefix; {
+		case !prefix:
+			w.write(s.Before, s.Before+1, v, salt)
+		case *text != "":
+			w.segment(part, false, v, 0)
+			w.open()
 		}
 	}
-	return finish(&w, s.ends())
-}
-
-// finish returns the key of w if it is whole, else the prefix.
-func finish(w *KeyWriter, whole bool) ([]byte, error) {
-	if whole {
-		return w.Key()
-	}
-	return w.Prefix()
+	return w.finish(s.ends())
 }
 
 // Pattern returns the pattern of the row keys with the given series values.

@@ -103,41 +103,36 @@ func (r *ProtoReader) UUID() UUID {
 	return UUID(b)
 }
 
-// UUID writes v in its canonical form, as 32 hex digits, or as 16 bytes.
-func (w *KeyWriter) UUID(segment string, f KeyForm, v UUID) {
-	switch {
-	case !w.accepts(segment, f, UUIDSegment):
-	case f.Encoding == KeyText:
-		w.end(segment, v.appendText(w.buf))
-	case f.Encoding == KeyHex:
-		w.end(segment, hex.AppendEncode(w.buf, v[:]))
-	default:
-		w.endFixed(append(w.buf, v[:]...))
+// appendKey appends a UUID in a row key: in its canonical form, as 32 hex digits, or as 16 bytes.
+func (u UUID) appendKey(dst []byte, f KeyForm) []byte {
+	switch f.Encoding {
+	case KeyText:
+		return u.appendText(dst)
+	case KeyHex:
+		return hex.AppendEncode(dst, u[:])
 	}
+	return append(dst, u[:]...)
 }
 
-// UUID reads what [KeyWriter.UUID] wrote.
-func (r *KeyReader) UUID(segment string, f KeyForm) UUID {
-	v, ok := r.take(segment, f, UUIDSegment)
-	if !ok {
-		return UUID{}
-	}
+// parseKeyUUID is the inverse of appendKey. It returns what is wanted if the text is something else.
+func parseKeyUUID(text string, f KeyForm) (u UUID, want string) {
 	switch f.Encoding {
-	case KeyRaw, KeyBinary:
-		return UUID([]byte(v))
-	case KeyHex:
-		b, ok := decodeHex(v)
-		if !ok || len(b) != len(UUID{}) {
-			return fail[UUID](r, segment, v, "32 lower-case hex digits")
+	case KeyText:
+		var buf [uuidLen]byte
+		u, err := ParseUUID(text)
+		if err != nil || string(u.appendText(buf[:0])) != text {
+			return u, "a lower-case UUID"
 		}
-		return UUID(b)
+		return u, ""
+	case KeyHex:
+		b, ok := decodeHex(text)
+		if !ok || len(b) != len(u) {
+			return u, "32 lower-case hex digits"
+		}
+		return UUID(b), ""
 	}
-	var buf [uuidLen]byte
-	u, err := ParseUUID(v)
-	if err != nil || string(u.appendText(buf[:0])) != v {
-		return fail[UUID](r, segment, v, "a lower-case UUID")
-	}
-	return u
+	copy(u[:], text)
+	return u, ""
 }
 
 // UUIDToString converts a UUID to its canonical form, in lower case.

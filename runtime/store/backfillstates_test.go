@@ -119,10 +119,7 @@ func TestBackfillRefusedStates(t *testing.T) {
 	now.Key.Delimiter = ";"
 	now.Key.Segments = append(now.Key.Segments, codec.Segment{Kind: codec.ConstSegment, Const: "now"})
 	now.Put = func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(nil, ";")
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Const("now")
-		c.Row(w.Key())
+		c.Row(keyOf(&now.Key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "b;c", Time: at(900)}}))

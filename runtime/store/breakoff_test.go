@@ -172,15 +172,8 @@ func unsorted(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_numbered"
 	l.Key.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
 	l.Key.Bucket.Origin = day0.AddDate(0, 0, -7)
-	days := l.Key.Bucket
 	key := func(e *sample, column int) []byte {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{}, e.Series)
-		if l.Pattern == codec.BucketNewColumns {
-			w.Const(l.Columns[column].Name)
-		}
-		w.Bucket(&days, e.Time)
-		text, _ := w.Key()
+		text, _ := l.Key.Append(nil, &codec.KeyValues{Series: []any{&e.Series}, Metric: &l.Columns[column].Name, At: &e.Time})
 		return text
 	}
 	l.Put = func(e *sample, c *eventCells) {

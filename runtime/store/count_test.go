@@ -160,14 +160,10 @@ func TestRestOfExpiringBucket(t *testing.T) {
 
 // In a binary key, "ba" ends with "a", but is another series.
 func TestSeriesWithSuffixOfAnother(t *testing.T) {
-	key := codec.TimeFormat{Kind: codec.BinaryTime}
 	l := singles()
-	l.Key = codec.Key{Segments: []codec.Segment{{Kind: codec.TimeSegment}, {Name: "series"}}, Time: key}
+	l.Key = codec.Key{Segments: []codec.Segment{{Kind: codec.TimeSegment}, {Name: "series"}}, Time: codec.TimeFormat{Kind: codec.BinaryTime}}
 	l.Put = func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(nil, "")
-		w.Time(key, e.Time)
-		w.String("series", codec.KeyForm{}, e.Series)
-		c.Row(w.Key())
+		c.Row(keyOf(&l.Key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 	bt := newBigtable(t, l)

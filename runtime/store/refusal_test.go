@@ -15,18 +15,17 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyed returns a mapping with one row per sample, whose key write writes. Its maximum
+// keyed returns a mapping with one row per sample, whose key begins with a segment. Its maximum
 // age is age, or unlimited if that is 0.
-func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *mappingOf[sample] {
+func keyed(id string, age time.Duration, first codec.Segment, times codec.TimeKind) *mappingOf[sample] {
 	l := singles()
+	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{first, {Kind: codec.TimeSegment}}, Time: codec.TimeFormat{Kind: times}}
 	l.Table.ID = id
 	if age > 0 {
 		l.Table.Families = []Family{aged("f.1", age)}
 	}
 	l.Put = func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(c.Buffer(), "#")
-		write(&w, e)
-		c.Row(w.Key())
+		c.Row(key.Append(c.Buffer(), &codec.KeyValues{Series: []any{&e.Series, &e.Value}, At: &e.Time}))
 		c.Set(0, codec.Binary.Uint64.Append(c.Cell(0), e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)
@@ -37,18 +36,12 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 
 // hexed returns keyed with a key that accepts any short series.
 func hexed(id string, age time.Duration) *mappingOf[sample] {
-	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
-		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
-		w.Time(codec.TimeFormat{Kind: codec.UnixMicros}, e.Time)
-	})
+	return keyed(id, age, codec.Segment{Name: "series", Form: codec.KeyForm{Encoding: codec.KeyHex}}, codec.UnixMicros)
 }
 
 // delimited returns keyed with a key that accepts no delimiter in a series.
 func delimited(id string, age time.Duration) *mappingOf[sample] {
-	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
-	})
+	return keyed(id, age, codec.Segment{Name: "series"}, codec.UnixMillis)
 }
 
 // taken returns a client that counts the rows sent to each table.
@@ -77,19 +70,14 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	refusing := map[string]*mappingOf[sample]{
 		"delimiter":              delimited("t", 0),
 		"delimiter, for an hour": delimited("t", time.Hour),
-		"range": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
-			w.Uint("value", codec.KeyForm{Encoding: codec.KeyDecimal, Pad: 2}, e.Value, 64)
-			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
-		}),
-		"label":     days(),
-		"qualifier": metrics(),
+		"range":                  keyed("t", 0, codec.Segment{Name: "value", Type: codec.Uint64Segment, Series: 1, Form: codec.KeyForm{Encoding: codec.KeyDecimal, Pad: 2}}, codec.UnixMillis),
+		"label":                  days(),
+		"qualifier":              metrics(),
 	}
 	label := refusing["label"]
 	label.Put = func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
-		w.Bucket(&number, e.Time)
-		c.Row(w.Key())
+		key := codec.Key{Delimiter: "#", Bucket: number, Segments: []codec.Segment{{Form: codec.KeyForm{Encoding: codec.KeyHex}}, {Kind: codec.BucketSegment}}}
+		c.Row(keyOf(&key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 	for _, c := range []struct {

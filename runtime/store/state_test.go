@@ -27,11 +27,10 @@ func nowRow() *mappingOf[sample] {
 	l := days()
 	l.Table = Table{ID: "now", Families: []Family{{Name: "f.1"}}}
 	l.Pattern = codec.Latest
-	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}, Bucket: codec.EndlessBucket}
+	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}, Bucket: codec.EndlessBucket}
+	l.Key = key
 	l.Put = func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{}, e.Series)
-		c.Row(w.Key())
+		c.Row(keyOf(&key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)

@@ -43,14 +43,16 @@ var day0 = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 // at returns the time n seconds into day0.
 func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 
+// keyOf returns the key of the row of a sample.
+func keyOf(k *codec.Key, e *sample) ([]byte, error) {
+	return k.Append(nil, &codec.KeyValues{Series: []any{&e.Series}, At: &e.Time})
+}
+
 // putValue returns the Put of a mapping that stores only the value, in the row of the
 // bucket.
 func putValue(l *mappingOf[sample]) func(e *sample, c *eventCells) {
 	return func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Bucket(&l.Key.Bucket, e.Time)
-		c.Row(w.Key())
+		c.Row(keyOf(&l.Key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 }
@@ -71,10 +73,11 @@ func stringSeries(s *string, to []any) []any { return append(to, s) }
 // "v.1" and "note" per sample.
 func days() *mappingOf[sample] {
 	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
+	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket}
 	return &mappingOf[sample]{
 		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
 		Pattern:   codec.BucketNewCells,
-		Key:       codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket},
+		Key:       key,
 		series:    ofSample,
 		Columns:   []Column{{Name: "v.1"}, {Name: "note"}},
 		Time:      func(e *sample) *time.Time { return &e.Time },
@@ -85,10 +88,7 @@ func days() *mappingOf[sample] {
 			return c.Err()
 		},
 		Put: func(e *sample, c *eventCells) {
-			w := codec.NewKeyWriter(nil, "#")
-			w.String("series", codec.KeyForm{}, e.Series)
-			w.Bucket(&bucket, e.Time)
-			c.Row(w.Key())
+			c.Row(keyOf(&key, e))
 			c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 			if e.Note != nil {
 				c.Set(1, e.Note)

@@ -28,7 +28,9 @@ func (e tick) String() string {
 // ticks returns a mapping with one row per tick. Keys consist of the series, the reversed time, the sequence number and a constant.
 func ticks() *mappingOf[tick] {
 	s := singles()
-	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
+	key := codec.Key{Delimiter: "#", Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, Segments: []codec.Segment{
+		{Name: "series", Series: 1}, {Kind: codec.TimeSegment}, {Kind: codec.SequenceSegment}, {Kind: codec.ConstSegment, Const: "end"},
+	}}
 	return &mappingOf[tick]{
 		Table: s.Table, Pattern: codec.SingleUnserialized, Columns: s.Columns[:1], Precision: time.Millisecond,
 		Time:     func(e *tick) *time.Time { return &e.Time },
@@ -37,17 +39,11 @@ func ticks() *mappingOf[tick] {
 		Set:      func(e *tick, column int, datum []byte) error { return s.Set(&e.sample, column, datum) },
 		Missing:  Required[tick],
 		Put: func(e *tick, c *eventCells) {
-			w := codec.NewKeyWriter(c.Buffer(), "#")
-			w.String("series", codec.KeyForm{}, e.Series)
-			w.Time(key, e.Time)
-			w.Sequence(e.Sequence)
-			w.Const("end")
-			c.Row(w.Key())
+			first := e.Series[:min(1, len(e.Series))]
+			c.Row(key.Append(c.Buffer(), &codec.KeyValues{Series: []any{&first, &e.Series}, At: &e.Time, Sequence: &e.Sequence}))
 			c.Set(0, codec.Binary.Uint64.Append(c.Cell(0), e.Value))
 		},
-		Key: codec.Key{Delimiter: "#", Time: key, Segments: []codec.Segment{
-			{Name: "series", Series: 1}, {Kind: codec.TimeSegment}, {Kind: codec.SequenceSegment}, {Kind: codec.ConstSegment, Const: "end"},
-		}},
+		Key: key,
 		series: seriesValues[tick]{of: func(e *tick, to []any) []any {
 			first := e.Series[:min(1, len(e.Series))]
 			return append(to, &first, &e.Series)

@@ -39,14 +39,10 @@ func oldAndMany(name string, versions int) Family {
 // singles returns days with one row per sample.
 func singles() *mappingOf[sample] {
 	l := days()
-	key := codec.TimeFormat{Kind: codec.UnixMillis}
-	l.Table.ID, l.Pattern = "singles", codec.SingleUnserialized
-	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: key}
+	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: codec.TimeFormat{Kind: codec.UnixMillis}}
+	l.Table.ID, l.Pattern, l.Key = "singles", codec.SingleUnserialized, key
 	l.Put = func(e *sample, c *eventCells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Time(key, e.Time)
-		c.Row(w.Key())
+		c.Row(keyOf(&key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)
@@ -60,17 +56,9 @@ func metrics() *mappingOf[sample] {
 	l := days()
 	l.Table.ID, l.Pattern = "metrics", codec.BucketNewColumns
 	l.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.MetricSegment}, {Kind: codec.BucketSegment}}
-	prefix := func(e *sample, column int) codec.KeyWriter {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Const(l.Columns[column].Name)
-		return w
-	}
 	l.Put = func(e *sample, c *eventCells) {
 		put := func(column int, datum []byte) {
-			w := prefix(e, column)
-			w.Bucket(&l.Key.Bucket, e.Time)
-			c.Row(w.Key())
+			c.Row(l.Key.Append(nil, &codec.KeyValues{Series: []any{&e.Series}, Metric: &l.Columns[column].Name, At: &e.Time}))
 			c.Set(column, datum)
 		}
 		put(0, strconv.AppendUint(nil, e.Value, 10))

@@ -540,7 +540,7 @@ type KindsKey struct {
 	Sequence uint32
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k KindsKey) Append(dst []byte) ([]byte, error) { return kindsKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.

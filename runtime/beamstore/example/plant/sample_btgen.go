@@ -387,7 +387,7 @@ type SamplesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SamplesKey) Append(dst []byte) ([]byte, error) { return samplesKey.Append(dst, k.values()) }
 
 // String returns the key, quoted if it is not printable, or its error.
@@ -424,7 +424,7 @@ type SamplesSaltedKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SamplesSaltedKey) Append(dst []byte) ([]byte, error) {
 	return samplesSaltedKey.Append(dst, k.values())
 }
@@ -462,7 +462,7 @@ type SamplesNowKey struct {
 	Sensor int64
 }
 
-// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+// Append appends the key to dst; its errors are those of codec.Key.Append.
 func (k SamplesNowKey) Append(dst []byte) ([]byte, error) {
 	return samplesNowKey.Append(dst, k.values())
 }
