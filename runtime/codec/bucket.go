@@ -99,9 +99,6 @@ func (b Bucket) Descending() bool { return b.Label.Kind == TimeLabel && b.Label.
 // Width returns the length of every label in bytes, or 0 if it varies, as it does for unpadded numbers.
 func (b Bucket) Width() int { return b.Label.width() }
 
-// inBytes reports whether the labels are binary and may contain the delimiter.
-func (b *Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.InBytes() }
-
 // Min returns the first instant that has a label: the start of the first bucket from
 // 1970 on, or the origin if buckets are numbered.
 func (b Bucket) Min() time.Time {

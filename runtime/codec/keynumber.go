@@ -98,13 +98,6 @@ func (f KeyForm) flipped(bits int, signed bool) uint64 {
 	return 1 << (bits - 1)
 }
 
-func intSegment(bits int) SegmentType {
-	if bits <= 32 {
-		return Int32Segment
-	}
-	return Int64Segment
-}
-
 // enumBits returns the width of an enum's number in bits.
 func (f KeyForm) enumBits() int {
 	if f.inBinary() {
