@@ -337,6 +337,19 @@ func TestBackfillUndecodable(t *testing.T) {
 	}
 }
 
+// TestBackfillMerges copies the last of two values of an event, from a table that keeps both.
+func TestBackfillMerges(t *testing.T) {
+	e := sample{Series: "s", Time: at(1), Value: 1}
+	r := refillOf(t, oneMetric(), days(), e)
+	e.Value = 2
+	must(t, r.only(r.source().Table.ID).Write(t.Context(), e))
+	for _, r.options.Verify = range []bool{false, true} {
+		if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Events != 1 || got.Merged != 1 || len(got.Differences) > 0 {
+			t.Errorf("verify %t: %+v, %v", r.options.Verify, got, err)
+		}
+	}
+}
+
 // TestBackfillStops ends the context at the first progress.
 func TestBackfillStops(t *testing.T) {
 	r := newRefill(t, 3)
