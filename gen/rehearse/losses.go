@@ -50,7 +50,7 @@ func Losses(next *Epoch) []Loss {
 	known := map[string]bool{} // what was rehearsed, and whether it has losses
 	for _, n := range parts(next) {
 		part := next.cut(n.only, map[*Epoch]*Epoch{})
-		for _, f := range fieldsOf(part) {
+		for _, f := range n.fieldsOf(part) {
 			e := part.cut(f.only, map[*Epoch]*Epoch{})
 			text := f.describe(e)
 			if lost, done := known[text]; done && (!lost || !changed(e)) {

@@ -129,13 +129,13 @@ func (e *Epoch) cut(only func(s *Schema) Schema, done map[*Epoch]*Epoch) *Epoch 
 
 // fields are rehearsed together, each as its schema, sep, and its ID.
 type fields struct {
-	own    []string // one, and those that were stored in a column of it
+	own    []string // one, and those that were stored in a column of it, also of other schemas
 	beside []string // one of each schema: without it, an event is taken for one of a single value
 }
 
-// fieldsOf returns the fields of an epoch, each beside one that all events have or, if there is none, that all programs know.
-func fieldsOf(next *Epoch) (out []fields) {
-	type spot struct{ schema, place, form, family, key string }
+// fieldsOf returns the fields of a schema, each beside one that all events have or, if there is none, that all programs know.
+func (n *part) fieldsOf(next *Epoch) (out []fields) {
+	type spot struct{ place, form, family, key string }
 	in := map[spot][]string{}                                                      // the fields that are there in any epoch
 	programs, knows, needs := map[string]int{}, map[string]int{}, map[string]int{} // numbers of programs
 	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
@@ -149,10 +149,13 @@ func fieldsOf(next *Epoch) (out []fields) {
 				}
 			}
 			for l := range s.layouts() {
-				for _, c := range l.Columns {
-					at, id := spot{s.Name, l.Place, l.Form, c.Family, c.Key}, s.Name+sep+c.Field
-					if !slices.Contains(in[at], id) {
-						in[at] = append(in[at], id)
+				for i := range l.Columns {
+					c := &l.Columns[i]
+					for _, family := range c.in(l) {
+						at, id := spot{l.Place, l.Form, family, c.Key}, s.Name+sep+c.Field
+						if !slices.Contains(in[at], id) {
+							in[at] = append(in[at], id)
+						}
 					}
 				}
 			}
@@ -174,6 +177,9 @@ func fieldsOf(next *Epoch) (out []fields) {
 	}
 	known := map[string]bool{}
 	for _, id := range ids {
+		if !strings.HasPrefix(id, n.schema+sep) {
+			continue
+		}
 		own := slices.Compact(slices.Sorted(slices.Values(append(together[id], id))))
 		key := strings.Join(own, sep)
 		if known[key] {
