@@ -58,31 +58,31 @@ type field struct {
 }
 
 type column struct {
-	family, qualifier string
-	rows              int
-	values            data // of all cells
+	columnOf
+	rows   int
+	values data // of all cells
 }
 
 const maxColumns = 300 // fixed columns of a table
 
 // columns returns the columns of the rows, sorted by family and qualifier; nil if there are so many that rows do not share them.
 func (k *key) columns() []*column {
-	found := map[int]*column{}
+	found := map[columnOf]*column{}
 	for i := range k.rows {
-		seen := -1
+		var last *column
 		for _, c := range k.rows[i].cells {
-			of := found[c.column]
+			of := found[c.columnOf]
 			switch {
 			case of == nil && len(found) > 20*maxColumns:
 				return nil
 			case of == nil:
-				of = &column{family: c.family, qualifier: c.qualifier}
-				found[c.column] = of
+				of = &column{columnOf: c.columnOf}
+				found[c.columnOf] = of
 			}
-			if of.values = append(of.values, c.value); seen != c.column {
+			if of.values = append(of.values, c.value); of != last {
 				of.rows++
 			}
-			seen = c.column
+			last = of
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *column) int {
@@ -327,7 +327,7 @@ func (d *draft) classify(cols []*column) []*column {
 	joined := make([]*column, len(families[names[0]]))
 	for i, c := range cols {
 		if of := &joined[i%len(joined)]; *of == nil {
-			*of = &column{c.family, c.qualifier, c.rows, slices.Clone(c.values)}
+			*of = &column{c.columnOf, c.rows, slices.Clone(c.values)}
 		} else {
 			(*of).rows, (*of).values = (*of).rows+c.rows, append((*of).values, c.values...)
 		}

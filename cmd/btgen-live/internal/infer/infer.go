@@ -102,16 +102,17 @@ type row struct {
 }
 
 type cell struct {
-	family, qualifier string
-	column            int   // a number of the column
-	at                int64 // microseconds since 1970
-	value             []byte
+	columnOf
+	at    int64 // microseconds since 1970
+	value []byte
 }
+
+type columnOf struct{ family, qualifier string }
 
 // newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events
 // are stored. It leaves out the sums of versions, which belong to a table of states: the table has none of their families.
 func newTable(s Sample) *table {
-	t, columns := &table{Sample: s, families: map[string]int{}, rollups: rollupsOf(s.Rows)}, map[columnOf]int{}
+	t := &table{Sample: s, families: map[string]int{}, rollups: rollupsOf(s.Rows)}
 	for family := range s.Families {
 		t.families[family] = 0
 	}
@@ -131,12 +132,9 @@ func newTable(s Sample) *table {
 			}
 			t.families[family] += len(r[family])
 			for _, item := range r[family] {
-				of, at := columnOf{family, qualifierOf(family, item)}, int64(item.Timestamp)
-				if _, known := columns[of]; !known {
-					columns[of] = len(columns)
-				}
+				at := int64(item.Timestamp)
 				out.oldest, out.newest = min(out.oldest, at), max(out.newest, at)
-				out.cells = append(out.cells, cell{family, of.qualifier, columns[of], at, item.Value})
+				out.cells = append(out.cells, cell{columnOf{family, qualifierOf(family, item)}, at, item.Value})
 			}
 		}
 		if len(kept) > 0 {
@@ -149,8 +147,6 @@ func newTable(s Sample) *table {
 	}
 	return t
 }
-
-type columnOf struct{ family, qualifier string }
 
 func qualifierOf(family string, item bigtable.ReadItem) string {
 	return strings.TrimPrefix(item.Column, family+":")

@@ -230,18 +230,17 @@ func (k *key) ofOneKind(cuts []cutKey) []cutKey {
 // Empty cells have columns that are named after values.
 func kindsOf(cuts []cutKey, part int) map[string]int {
 	const most = 8
-	counts, of, full := map[string]int{}, map[string]string{}, false // of columns
+	counts, of, full := map[string]int{}, map[columnOf]string{}, false // the kinds of columns
 	for _, r := range cuts {
 		v := r.parts[part]
 		if counts[v]++; len(counts) > most || !isWord(v) {
 			return nil
 		}
 		for _, c := range r.cells {
-			column := c.family + ":" + c.qualifier
-			if other, ok := of[column]; ok && other != v || len(of) > most*200 {
+			if other, ok := of[c.columnOf]; ok && other != v || len(of) > most*200 {
 				return nil
 			}
-			of[column], full = v, full || len(c.value) > 0
+			of[c.columnOf], full = v, full || len(c.value) > 0
 		}
 	}
 	if !full {
