@@ -84,6 +84,30 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 	}
 }
 
+// Another process, which knows fewer families, creates the table after setup has read
+// it and before setup creates it. With the real client, both succeed.
+func TestSetupRaceThroughTheClient(t *testing.T) {
+	var raced atomic.Bool
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if create, ok := req.(*adminpb.CreateTableRequest); ok && !raced.Swap(true) {
+			_, err := next(ctx, &adminpb.CreateTableRequest{
+				Parent: create.GetParent(), TableId: create.GetTableId(),
+				Table: &adminpb.Table{ColumnFamilies: map[string]*adminpb.ColumnFamily{
+					"b": {GcRule: wire(versions(1))}, "theirs": {},
+				}},
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, req)
+	})
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
+	must(t, err)
+	same(t, "changes", show(plan), made(small)[1:2])
+	same(t, "families", live(t, admin, "t"), map[string]string{"a": "age() > 1d", "b": "versions() > 1", "theirs": "<never>"})
+}
+
 // Setup protects a table when it creates it, or later, and removes the protection only
 // if that is allowed by name. A table whose schemas do not specify it keeps its
 // protection.
