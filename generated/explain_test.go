@@ -128,8 +128,6 @@ func filterOnWire(f scan.Filter) *bigtablepb.RowFilter {
 	case scan.Interleave:
 		return interleaved(each(f, filterOnWire))
 	case scan.Keys:
-		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_RowKeyRegexFilter{RowKeyRegexFilter: []byte(f.Form.Regexp())}}
-	case scan.AnyKeys:
 		forms := each(f, func(form codec.KeyPieces) string { return form.Regexp() })
 		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_RowKeyRegexFilter{RowKeyRegexFilter: []byte(strings.Join(forms, "|"))}}
 	case scan.Columns:

@@ -41,8 +41,6 @@ func Filter(f scan.Filter) []string {
 		}
 		return []string{strings.Join(out, "; or ")}
 	case scan.Keys:
-		return []string{"row keys of the form " + keyWords(f.Form)}
-	case scan.AnyKeys:
 		var out []string
 		for _, form := range f {
 			out = append(out, keyWords(form))

@@ -45,8 +45,8 @@ func TestTimeInKeys(t *testing.T) {
 	compare(t, `host#\C*#2021-03-05T1(?:[\x30-\x31])#kind`, rest.Regexp())
 	filters := requests[0].Filter.(scan.Chain)
 	compare(t, scan.Interleave{
-		scan.Chain{scan.Keys{Form: first}, scan.ColumnRange{Families: []string{"m"}, Begin: "\x07\x08"}},
-		scan.Keys{Form: rest},
+		scan.Chain{scan.Keys{first}, scan.ColumnRange{Families: []string{"m"}, Begin: "\x07\x08"}},
+		scan.Keys{rest},
 	}, filters[0])
 	if _, cells := filters[1].(scan.Cells); len(filters) != 2 || !cells { // of any time
 		t.Error(filters)

@@ -240,7 +240,11 @@ func apply(f scan.Filter, cells []stored) []stored {
 		slices.SortStableFunc(out, func(a, b stored) int { return cmp.Compare(a.key, b.key) })
 		return out
 	case scan.Keys:
-		pattern := regexp.MustCompile("(?s)^(?:" + strings.ReplaceAll(f.Form.Regexp(), `\C`, ".") + ")$")
+		var forms []string
+		for _, form := range f {
+			forms = append(forms, strings.ReplaceAll(form.Regexp(), `\C`, "."))
+		}
+		pattern := regexp.MustCompile("(?s)^(?:" + strings.Join(forms, "|") + ")$")
 		return keep(func(_ int, c stored) bool { return pattern.MatchString(c.key) })
 	case scan.Columns:
 		return keep(func(_ int, c stored) bool { return slices.Contains(f, c.qualifier) })

@@ -15,10 +15,8 @@ type (
 	Chain []Filter
 	// Interleave returns the cells that at least one of two or more filters returns.
 	Interleave []Filter
-	// Keys returns the cells of rows whose keys match the pattern.
-	Keys struct{ Form codec.KeyPieces }
-	// AnyKeys returns the cells of rows whose keys match any of at least two patterns.
-	AnyKeys []codec.KeyPieces
+	// Keys returns the cells of rows whose keys match any of the patterns, of which there is at least one.
+	Keys []codec.KeyPieces
 	// Columns returns the cells of the columns with the given names, in all families.
 	Columns []string
 	// ColumnRange returns the cells of columns in [Begin, End) in the given families.
@@ -48,7 +46,6 @@ type (
 func (Chain) isFilter()          {}
 func (Interleave) isFilter()     {}
 func (Keys) isFilter()           {}
-func (AnyKeys) isFilter()        {}
 func (Columns) isFilter()        {}
 func (ColumnRange) isFilter()    {}
 func (Cells) isFilter()          {}
@@ -230,7 +227,7 @@ func (t *Table) columnsOf(p timePart) Filter {
 // and does not select by timestamp, the keys and, in partial buckets, the columns select the time.
 func (t *Table) keys(r *Read, p timePart) Filter {
 	if !r.AllTimes || t.ByTimestamp() {
-		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
+		return Keys(r.Keys.All(codec.AnyTime(t.keyTimes())))
 	}
 	parts := []timePart{p}
 	if t.Pattern.Naming() == codec.NamedByTime {
@@ -239,7 +236,7 @@ func (t *Table) keys(r *Read, p timePart) Filter {
 	var branches []Filter
 	for _, p := range parts {
 		if times, some := t.keyTimes().Within(p.From, p.To); some {
-			branches = append(branches, chain(keysFilter(r.Keys.All(times...)), t.columnsOf(p)))
+			branches = append(branches, chain(Keys(r.Keys.All(times...)), t.columnsOf(p)))
 		}
 	}
 	return interleave(branches)

@@ -75,7 +75,7 @@ func (p *Part) Listed() iter.Seq[Request] {
 	}
 	f := p.Filter
 	if forms != nil {
-		f = chain(keysFilter(forms), f)
+		f = chain(Keys(forms), f)
 	}
 	return p.batches(p.listed(spans), f)
 }
@@ -174,12 +174,4 @@ func asRange(rows codec.Rows) codec.Rows {
 		rows.Start, rows.End, rows.Keys = rows.Keys[0], rows.Keys[0]+"\x00", nil
 	}
 	return rows
-}
-
-// keysFilter returns the filter for row keys that match any of the patterns.
-func keysFilter(forms []codec.KeyPieces) Filter {
-	if len(forms) == 1 {
-		return Keys{forms[0]}
-	}
-	return AnyKeys(forms)
 }

@@ -154,7 +154,7 @@ func TestFilterOfRows(t *testing.T) {
 	compare(t, "keys", scan.Filter(scan.Chain{scan.Keys{codec.KeyPieces{{Text: "s#"}, {Any: true, Width: 10}}}, cells}), requests(&scan.Read{Spans: one, Keys: &keys, From: from, To: to})[0].Filter)
 	compare(t, "a suffix", []scan.Request{{
 		Rows: []codec.Rows{{Start: key("", from), End: key("", to), Reverse: true}}, Limit: 7,
-		Filter: scan.Chain{scan.Keys{codec.KeyPieces{{Any: true, Width: 10}, {Text: "#s"}}}, cells},
+		Filter: scan.Chain{scan.Keys{{{Any: true, Width: 10}, {Text: "#s"}}}, cells},
 	}}, requests(&scan.Read{Spans: suffixed, From: from, To: to, NewestFirst: true, Limit: 7}))
 }
 

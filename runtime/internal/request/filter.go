@@ -18,7 +18,7 @@ type Filters struct{ keys atomic.Pointer[keyFilter] }
 
 // keyFilter is a filter for the row keys that match a pattern.
 type keyFilter struct {
-	form   codec.KeyPieces
+	forms  scan.Keys
 	filter bigtable.Filter
 }
 
@@ -30,9 +30,7 @@ func (c *Filters) Of(f scan.Filter) bigtable.Filter {
 	case scan.Interleave:
 		return bigtable.InterleaveFilters(c.each(f)...)
 	case scan.Keys:
-		return c.ofKeys(f.Form)
-	case scan.AnyKeys:
-		return bigtable.RowKeyFilter(anyForm(f))
+		return c.ofKeys(f)
 	case scan.Columns:
 		return bigtable.ColumnFilter(alternatives(f, codec.QuoteRegexp))
 	case scan.ColumnRange:
@@ -106,23 +104,14 @@ func appendCells(dst []bigtable.Filter, cells scan.Cells) []bigtable.Filter {
 	return append(dst, interleaved(len(cells.Windows), func(i int) bigtable.Filter { return windowFilter(cells.Windows[i]) }))
 }
 
-// ofKeys returns the filter for the row keys that match a pattern.
-func (c *Filters) ofKeys(form codec.KeyPieces) bigtable.Filter {
-	if last := c.keys.Load(); last != nil && slices.Equal(last.form, form) {
+// ofKeys returns the filter for the row keys that match any of several patterns.
+func (c *Filters) ofKeys(forms scan.Keys) bigtable.Filter {
+	if last := c.keys.Load(); last != nil && slices.EqualFunc(last.forms, forms, slices.Equal) {
 		return last.filter
 	}
-	f := &keyFilter{form, bigtable.RowKeyFilter(form.Regexp())}
+	f := &keyFilter{forms, bigtable.RowKeyFilter(alternatives(forms, codec.KeyPieces.Regexp))}
 	c.keys.Store(f)
 	return f.filter
-}
-
-// anyForm returns the regular expression for row keys that match any of several patterns.
-func anyForm(forms []codec.KeyPieces) string {
-	all := make([]string, len(forms))
-	for i, form := range forms {
-		all[i] = form.Regexp()
-	}
-	return strings.Join(all, "|")
 }
 
 // interleaved interleaves n filters. Bigtable rejects an interleave of one.
@@ -151,7 +140,7 @@ func windowFilter(w codec.Window) bigtable.Filter {
 }
 
 // alternatives returns a regular expression that matches any of the names.
-func alternatives(names []string, quote func(string) string) string {
+func alternatives[T any](names []T, quote func(T) string) string {
 	if len(names) == 1 {
 		return quote(names[0])
 	}
