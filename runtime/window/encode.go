@@ -31,12 +31,7 @@ func (s *Spec) Parse(w *Summary, encoded []byte) error {
 
 func (s *Spec) code(w *Summary, c *coding) {
 	common := w.common
-	c.time(&common.Start)
-	c.time(&common.End)
-	c.int(&common.Events)
-	c.int(&common.Undecodable)
-	c.flag(&common.Filled)
-	c.flag(&common.Inexact)
+	c.code(&common.Start, &common.End, &common.Events, &common.Undecodable, &common.Filled, &common.Inexact)
 	for i := range s.parts {
 		p := &s.parts[i]
 		p.code(w.fields[p.at], c)
@@ -48,6 +43,24 @@ type coding struct {
 	bytes  []byte // that were encoded, or are left
 	parses bool
 	failed bool
+}
+
+// code encodes values, given pointers to them, or parses them.
+func (c *coding) code(values ...any) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case *int64:
+			c.int(v)
+		case *time.Time:
+			seconds, nanos := v.Unix(), int64(v.Nanosecond())
+			c.code(&seconds, &nanos)
+			if c.parses {
+				*v = time.Unix(seconds, nanos).UTC()
+			}
+		default:
+			c.value(reflect.ValueOf(v).Elem())
+		}
+	}
 }
 
 // take returns the next n bytes; zeros if they are missing.
@@ -74,16 +87,6 @@ func (c *coding) int(v *int64) {
 	c.take(uint64(max(n, 0)))
 }
 
-// flag encodes a bool, or parses one.
-func (c *coding) flag(v *bool) {
-	n := int64(0)
-	if *v {
-		n = 1
-	}
-	c.int(&n)
-	*v = n == 1
-}
-
 // word encodes 64 bits, or parses them.
 func (c *coding) word(v *uint64) {
 	if !c.parses {
@@ -93,42 +96,16 @@ func (c *coding) word(v *uint64) {
 	*v = binary.BigEndian.Uint64(c.take(8))
 }
 
-func (c *coding) float(v *float64) {
-	bits := math.Float64bits(*v)
-	c.word(&bits)
-	*v = math.Float64frombits(bits)
-}
-
-func (c *coding) sum(v *int128) {
-	c.int(&v.hi)
-	c.word(&v.lo)
-}
-
-func (c *coding) entry(v *entry) {
-	c.flag(&v.known)
-	c.time(&v.from)
-}
-
-func (c *coding) time(v *time.Time) {
-	seconds, nanos := v.Unix(), int64(v.Nanosecond())
-	c.int(&seconds)
-	c.int(&nanos)
-	if c.parses {
-		*v = time.Unix(seconds, nanos).UTC()
-	}
-}
-
-// value encodes a value of a field, or parses one.
+// value is code for one of the other types.
 func (c *coding) value(v reflect.Value) {
-	if at, ok := v.Addr().Interface().(*time.Time); ok {
-		c.time(at)
-		return
-	}
 	switch v.Kind() {
 	case reflect.Bool:
-		is := v.Bool()
-		c.flag(&is)
-		v.SetBool(is)
+		n := int64(0)
+		if v.Bool() {
+			n = 1
+		}
+		c.int(&n)
+		v.SetBool(n == 1)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		n := v.Int()
 		c.int(&n)
@@ -138,9 +115,9 @@ func (c *coding) value(v reflect.Value) {
 		c.word(&n)
 		v.SetUint(n)
 	case reflect.Float32, reflect.Float64:
-		n := v.Float()
-		c.float(&n)
-		v.SetFloat(n)
+		bits := math.Float64bits(v.Float())
+		c.word(&bits)
+		v.SetFloat(math.Float64frombits(bits))
 	case reflect.String:
 		text := []byte(v.String())
 		c.text(&text)
@@ -176,30 +153,15 @@ func (c *coding) text(v *[]byte) {
 }
 
 func (s *Values[T]) code(c *coding) {
-	c.int(&s.Count)
-	c.time(&s.FirstTime)
-	c.time(&s.LastTime)
-	c.value(reflect.ValueOf(&s.First).Elem())
-	c.value(reflect.ValueOf(&s.Last).Elem())
+	c.code(&s.Count, &s.FirstTime, &s.LastTime, &s.First, &s.Last)
 }
 
 func (s *Int[T]) code(c *coding) {
 	s.Values.code(c)
-	c.value(reflect.ValueOf(&s.Min).Elem())
-	c.value(reflect.ValueOf(&s.Max).Elem())
-	c.sum(&s.sum)
-	c.sum(&s.increase)
-	c.entry(&s.entry)
-	c.float(&s.mean)
-	c.value(reflect.ValueOf(&s.rounded).Elem())
+	c.code(&s.Min, &s.Max, &s.sum.hi, &s.sum.lo, &s.increase.hi, &s.increase.lo, &s.entry.known, &s.entry.from, &s.mean, &s.rounded)
 }
 
 func (s *Float64[T]) code(c *coding) {
 	s.Values.code(c)
-	c.value(reflect.ValueOf(&s.Min).Elem())
-	c.value(reflect.ValueOf(&s.Max).Elem())
-	c.float(&s.sum)
-	c.float(&s.increase)
-	c.entry(&s.entry)
-	c.float(&s.mean)
+	c.code(&s.Min, &s.Max, &s.sum, &s.increase, &s.entry.known, &s.entry.from, &s.mean)
 }

@@ -307,8 +307,7 @@ func (c *runColumns) quantiles(at int, counts *Quantiles) {
 // quantiles encodes counts, or parses them.
 func (c *coding) quantiles(counts *Quantiles) {
 	text, filled := counts.appendTo(nil), counts.ends != nil
-	c.text(&text)
-	c.flag(&filled)
+	c.code(&text, &filled)
 	if c.parses {
 		c.failed = !counts.parse(text, math.MaxInt64) || c.failed
 		if filled && !c.failed {
@@ -318,13 +317,11 @@ func (c *coding) quantiles(counts *Quantiles) {
 	if counts.ends == nil {
 		return
 	}
-	c.float(&counts.share)
+	c.code(&counts.share)
 	for i := range counts.ends {
 		end := &counts.ends[i]
 		whole, low, high := end.whole, end.low, end.high
-		c.flag(&whole)
-		c.float(&low)
-		c.float(&high)
+		c.code(&whole, &low, &high)
 		c.quantiles(end)
 		end.whole, end.low, end.high = whole, low, high
 	}
