@@ -271,27 +271,70 @@ func general(err error) bool {
 		errors.Is(err, context.Canceled)
 }
 
-// seal seals a row that was noted, which has no mark that may still be set. It leaves a row of which a request fails, unless others
-// would have the error, too.
-func (s *sealer) seal(ctx context.Context, n changedRow) (done sealed, err error) {
+// seal seals rows that were noted, which have no marks that may still be set, and tells what became of each. It reads them together; if
+// that breaks off, it reads the others by themselves. It leaves a row of which a request fails, unless others would have the error, too.
+func (s *sealer) seal(ctx context.Context, op *request.Operation, notes []changedRow, tell func(i int, done sealed) error) error {
+	open, keys := make(map[string]int, len(notes)), make([]string, len(notes))
+	for i, n := range notes {
+		open[n.key], keys[i] = i, n.key
+	}
+	var failed error
 	table := s.reader.table
-	row, err := table.One(ctx, &done.op, codec.Rows{Keys: []string{n.key}}, table.Filters.Of(s.reader.shape.Everything()), 0)
-	if err == nil && row.Exists() {
-		var d decision
-		d, err = s.decide(ctx, row, n.marks)
+	for row, err := range table.Rows(ctx, op, []codec.Rows{{Keys: keys}}, table.Filters.Of(s.reader.shape.Everything()), 0) {
+		if failed = err; err != nil {
+			break
+		}
+		i := open[row.Key()]
+		delete(open, row.Key())
+		done, err := s.sealRow(ctx, row, notes[i])
 		if row.Release(); err == nil {
-			err = s.apply(ctx, &d, &done)
+			err = tell(i, done)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	switch {
-	case err == nil:
-		s.failing.Store(0)
-		return done, nil
-	case ctx.Err() != nil || general(err) || s.failing.Add(1) >= maxFailing:
-		return done, &RollupError{s.id, n.key, err}
+	for i, n := range notes {
+		if _, is := open[n.key]; !is {
+			continue
+		}
+		done, err := sealed{}, error(nil) // without a row, there is nothing to seal
+		switch {
+		case failed != nil && len(notes) > 1:
+			err = s.seal(ctx, op, notes[i:i+1], func(_ int, of sealed) error { done = of; return nil })
+		case failed != nil:
+			done, err = s.leave(ctx, n, failed)
+		}
+		if err == nil {
+			err = tell(i, done)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	done.Failed, done.failed = 1, &RollupError{s.id, n.key, err}
+	return nil
+}
+
+// sealRow seals a row.
+func (s *sealer) sealRow(ctx context.Context, row wire.Row, n changedRow) (done sealed, err error) {
+	d, err := s.decide(ctx, row, n.marks)
+	if err == nil {
+		err = s.apply(ctx, &d, &done)
+	}
+	if err != nil {
+		return s.leave(ctx, n, err)
+	}
+	s.failing.Store(0)
 	return done, nil
+}
+
+// leave leaves a row of which a request failed. It returns the error if others would have it, too.
+func (s *sealer) leave(ctx context.Context, n changedRow, err error) (sealed, error) {
+	of := &RollupError{s.id, n.key, err}
+	if ctx.Err() != nil || general(err) || s.failing.Add(1) >= maxFailing {
+		return sealed{}, of
+	}
+	return sealed{RollupCounts: RollupCounts{Failed: 1}, failed: of}, nil
 }
 
 // decision is what a sealer does with a row.

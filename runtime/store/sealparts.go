@@ -134,12 +134,18 @@ func (p *RollupParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, 
 	}
 	var all sealed
 	l := job.Local{Parallel: maxSends, Cancels: true}
-	err = l.Each(ctx, min(len(of.Keys), len(of.Marks)), func(ctx context.Context, i int) error {
-		done, err := s.seal(ctx, changedRow{string(of.Keys[i]), of.Marks[i]})
-		l.Mu.Lock()
-		defer l.Mu.Unlock()
-		all.add(&done)
-		return err
+	rows := make([]changedRow, min(len(of.Keys), len(of.Marks)))
+	for i := range rows {
+		rows[i] = changedRow{string(of.Keys[i]), of.Marks[i]}
+	}
+	each := max(1, len(rows)/maxSends)
+	err = l.Each(ctx, (len(rows)+each-1)/each, func(ctx context.Context, i int) error {
+		return s.seal(ctx, new(request.Operation), rows[i*each:min(len(rows), (i+1)*each)], func(_ int, done sealed) error {
+			l.Mu.Lock()
+			defer l.Mu.Unlock()
+			all.add(&done)
+			return nil
+		})
 	})
 	if err == nil && all.failed != nil {
 		err = &LeftError{all.Failed, all.failed}

@@ -116,7 +116,8 @@ func (s *sealing) work(ctx context.Context) error {
 			err = s.wait(ctx, before)
 		}
 		if err == nil {
-			err = s.Each(ctx, len(s.ready), s.seal)
+			chunks := s.chunks()
+			err = s.Each(ctx, len(chunks), func(ctx context.Context, i int) error { return s.seal(ctx, chunks[i]) })
 		}
 		if err != nil {
 			return err
@@ -256,24 +257,47 @@ func (s *sealing) remaining() error {
 	return errors.Join(s.done.undecodable, &LeftError{s.done.Failed, left})
 }
 
-// seal seals a row.
-func (s *sealing) seal(ctx context.Context, i int) error {
-	if err := s.Limit.Wait(ctx, 1); err != nil {
-		return err
+// chunks divides the rows that are ready into those of one layout that are read together.
+func (s *sealing) chunks() (all [][]notedRow) {
+	slices.SortFunc(s.ready, func(a, b notedRow) int {
+		return cmp.Or(cmp.Compare(a.part.Layout, b.part.Layout), strings.Compare(a.key, b.key))
+	})
+	most, begin := max(1, min(maxSealed, len(s.ready)/(4*s.Parallel))), 0
+	for i := 1; i <= len(s.ready); i++ {
+		if i == len(s.ready) || i-begin == most || s.ready[i].part.Layout != s.ready[begin].part.Layout {
+			all = append(all, s.ready[begin:i])
+			begin = i
+		}
 	}
-	n := &s.ready[i]
-	done, err := s.sealers[n.part.Layout].seal(ctx, n.changedRow)
-	s.Mu.Lock()
-	defer s.Mu.Unlock()
-	s.ops[n.part.Layout].Add(&done.op)
-	s.done.add(&done)
-	s.new += done.Sealed
-	s.Tell(false)
-	if err != nil {
-		return err
+	return all
+}
+
+// seal seals a chunk.
+func (s *sealing) seal(ctx context.Context, rows []notedRow) error {
+	notes := make([]changedRow, len(rows))
+	for i := range rows {
+		notes[i] = rows[i].changedRow
 	}
-	n.sealed = true
-	return s.Save(s.test.save != nil)
+	layout := rows[0].part.Layout
+	var read request.Operation
+	defer func() {
+		s.Mu.Lock()
+		defer s.Mu.Unlock()
+		s.ops[layout].Add(&read)
+	}()
+	return s.sealers[layout].seal(ctx, &read, notes, func(i int, done sealed) error {
+		s.Mu.Lock()
+		s.ops[layout].Add(&done.op)
+		s.done.add(&done)
+		s.new += done.Sealed
+		s.Tell(false)
+		rows[i].sealed = true
+		err := s.Save(s.test.save != nil)
+		if s.Mu.Unlock(); err != nil {
+			return err
+		}
+		return s.Limit.Wait(ctx, 1)
+	})
 }
 
 // shown returns the progress as it is told. Mu is locked.
