@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -214,14 +215,14 @@ func (w *walker) insteadOf(n *node, what string, instead func(n *node) string) {
 
 // shape returns the shape of the block.
 func (b block[T]) shape() shape {
-	return shape{kind: shapeClosed, what: b.what, cases: b.cases, keys: func() []keyShape {
+	return shape{kind: shapeClosed, what: b.what, cases: b.cases, keys: sync.OnceValue(func() []keyShape {
 		var keys []keyShape
 		for _, k := range b.keys {
 			doc, more := guideOf(b.what).key(k.name)
 			keys = append(keys, keyShape{k.name, doc, more, k.required, k.shape})
 		}
 		return keys
-	}}
+	})}
 }
 
 // text returns t in the language: a mapping of the keys that are set.
