@@ -161,7 +161,10 @@ func (s *stage) layOut(table int, event event) {
 		t.cells.forget() // the next event must not go on with the row of one before this
 		return
 	}
-	if t.err = cmp.Or(l.Check(event.pointer), l.checkSequence(s.event)); t.err != nil {
+	if t.err = l.Check(event.pointer); t.err == nil {
+		t.err = l.checkSequence(s.event)
+	}
+	if t.err != nil {
 		return
 	}
 	fields := l.ttlFields(s.event)
