@@ -198,7 +198,7 @@ func (h *layoutHistory) unlessWithdrawn(have facts.Layouts) string {
 	if !since.After(h.now()) {
 		return ""
 	}
-	return "; if its layout from " + showDay(since) + " on is withdrawn, replace all programs that have it before then, and allow this"
+	return "; if its layout from " + showDay(since) + " on is withdrawn, replace all programs that have it before then, make sure that no event has a later time, and allow this"
 }
 
 // extend returns what to record of layouts that continue recorded ones, given by what these differ: what is newer, and

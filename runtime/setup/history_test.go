@@ -149,7 +149,7 @@ func until(at, layout string) string { return "until: " + at + "; " + layout }
 func TestHistoryOfChanges(t *testing.T) {
 	const again = "~ layout of family m of table t"
 	planned := " (a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build; " +
-		"if its layout from 2927-01-01 on is withdrawn, replace all programs that have it before then, and allow this)\n  refused; to allow it: older_layout:t/m"
+		"if its layout from 2927-01-01 on is withdrawn, replace all programs that have it before then, make sure that no event has a later time, and allow this)\n  refused; to allow it: older_layout:t/m"
 	older := " (a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build)\n  refused; to allow it: older_layout:t/m"
 	other := func(rules string) string {
 		return " (this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table) [" + rules + "]\n  refused; to allow it: other_layout:t/m"
