@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -29,4 +30,13 @@ func TestRemoved(t *testing.T) {
 		{Name: "before", Family: "x", Removed: "E01:before/x: twice", Layouts: []lock.Layout{{Families: families("x")}}},
 	}}
 	assert.Same(t, []string{"before/x", "gone", "gone/m", "gone/n", "now/k", "shared/a"}, l.Removed())
+}
+
+// A family whose layout was withdrawn before it began is only in an earlier epoch.
+func TestRemovedBeforeItBegan(t *testing.T) {
+	text, err := os.ReadFile("testdata/withdrawn.lock")
+	assert.Is(t, nil, err)
+	l, err := lock.Parse("btgen.lock", text)
+	assert.Is(t, nil, err)
+	assert.Same(t, []string{"days/n"}, l.Removed())
 }
