@@ -291,6 +291,10 @@ func (r *request) times() (err error) {
 	}{{"from", r.fromText, &r.from}, {"to", r.toText, &r.to}} {
 		if end.text != "" && err == nil {
 			*end.to, err = parseTime(r.param(end.name), end.text, r.page.Now, r.zone)
+			if _, ago := parseDuration(end.text); ago == nil && r.checkpoint != "" {
+				err = fmt.Errorf("%[1]s %[2]s with --checkpoint: nothing is done, since a repeated command, which is to continue, would name another time: write %[1]s %[3]s",
+					r.param(end.name), end.text, end.to.UTC().Format(time.RFC3339))
+			}
 		}
 	}
 	if err == nil && r.from.After(r.to) {
