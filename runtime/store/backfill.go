@@ -207,6 +207,19 @@ func Backfill(ctx context.Context, client Client, mappings []*Mapping, opts ...B
 	return b.report, err
 }
 
+// wrong says which options exclude each other, and what to leave out; empty if all is well.
+func (o *BackfillOptions) wrong() string {
+	switch {
+	case math.IsNaN(o.Rate) || o.Rate < 0:
+		return "the rate (Rate) is negative or not a number: use 0 for no limit"
+	case o.Verify && (o.Repair || o.DryRun || o.Checkpoint != ""):
+		return "Verify only compares the tables: leave out Repair, DryRun and Checkpoint"
+	case o.DryRun && o.Repair:
+		return "DryRun only counts the events: leave out Repair"
+	}
+	return ""
+}
+
 // newBackfill returns a call of Backfill, and an error if it cannot be made. It is nil if there are no
 // tables for it.
 func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfill, error) {
@@ -251,8 +264,8 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 			b.To = b.began
 		}
 	}
-	if math.IsNaN(o.Rate) {
-		return b, &BackfillError{source.Table.ID, target.Table.ID, []string{"the rate (Rate) is not a number: use 0 for no limit"}}
+	if wrong := o.wrong(); wrong != "" {
+		return b, &BackfillError{source.Table.ID, target.Table.ID, []string{wrong}}
 	}
 	if b.From.After(b.To) {
 		return b, &RangeError{From: b.From, To: b.To}

@@ -109,13 +109,17 @@ func TestBackfillPartsFinerTimes(t *testing.T) {
 	same(t, 0, len(r.values(t, 1)))
 }
 
-// TestBackfillRateIsNumber refuses a rate that is not a number.
-func TestBackfillRateIsNumber(t *testing.T) {
+// TestBackfillOptions refuses rates that are none, and options of which one would have no effect.
+func TestBackfillOptions(t *testing.T) {
 	r := newRefill(t, 1)
-	r.options.Rate = math.NaN()
-	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	if refused := new(BackfillError); !errors.As(err, &refused) {
-		t.Errorf("the error is %v", err)
+	for _, o := range []BackfillOptions{
+		{Rate: math.NaN()}, {Rate: -1}, {Verify: true, Repair: true}, {Verify: true, DryRun: true}, {Verify: true, Checkpoint: "f"}, {DryRun: true, Repair: true},
+	} {
+		o.Source, o.Target, o.Now = r.options.Source, r.options.Target, r.options.Now
+		_, err := backfillOf(t.Context(), r.Client, r.mappings, o)
+		if refused := new(BackfillError); !errors.As(err, &refused) {
+			t.Errorf("%+v: the error is %v", o, err)
+		}
 	}
 }
 
