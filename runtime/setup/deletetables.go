@@ -174,7 +174,7 @@ func (x *examiner) inUse(tables []store.Table, u Unmanaged) string {
 	case u.Table == HistoryTable:
 		return "it contains the history of layouts"
 	case slices.ContainsFunc(tables, uses):
-		return "the schemas use it: first remove the table there, or the layout in before, once btgen breaking reports that as SAFE"
+		return "the schemas use it: first remove the layout in before there, once btgen breaking reports that as SAFE, or the table, with the --accept that btgen generate names"
 	}
 	return ""
 }
