@@ -44,7 +44,7 @@ const watchers = "^(TestMissingTable|TestDeleteResumes|TestWireDisabled|TestClai
 // canned are tests of answers that no server sends, of models, of protocols and orders of requests, which a test
 // chooses whatever carries them, of windows and tiers, whose rows are never requested one by one, and of edits and compiled
 // code in the world. Each takes long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits|TestWorldOf.*)$"
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits|TestUnfinishedLayout|TestWorldOf.*)$"
 
 // loads are the shares of the calls for single rows that clients divert. TestGeneratedCodeWithSessions also
 // has clients with sessions that divert none.
