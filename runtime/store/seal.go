@@ -250,7 +250,6 @@ func (s *sealer) note(ctx context.Context, op *request.Operation, within KeyRang
 // sealed is what was done with some rows.
 type sealed struct {
 	RollupCounts
-	op          request.Operation
 	undecodable error // the first *DecodeError
 	failed      error // the first *RollupError of a row that is left
 }
@@ -258,7 +257,6 @@ type sealed struct {
 // add adds what was done with other rows.
 func (d *sealed) add(o *sealed) {
 	d.RollupCounts.add(o.RollupCounts)
-	d.op.Add(&o.op)
 	d.undecodable, d.failed = cmp.Or(d.undecodable, o.undecodable), cmp.Or(d.failed, o.failed)
 }
 
@@ -286,7 +284,7 @@ func (s *sealer) seal(ctx context.Context, op *request.Operation, notes []change
 		}
 		i := open[row.Key()]
 		delete(open, row.Key())
-		done, err := s.sealRow(ctx, row, notes[i])
+		done, err := s.sealRow(ctx, op, row, notes[i])
 		if row.Release(); err == nil {
 			err = tell(i, done)
 		}
@@ -316,10 +314,10 @@ func (s *sealer) seal(ctx context.Context, op *request.Operation, notes []change
 }
 
 // sealRow seals a row.
-func (s *sealer) sealRow(ctx context.Context, row wire.Row, n changedRow) (done sealed, err error) {
+func (s *sealer) sealRow(ctx context.Context, op *request.Operation, row wire.Row, n changedRow) (done sealed, err error) {
 	d, err := s.decide(ctx, row, n.marks)
 	if err == nil {
-		err = s.apply(ctx, &d, &done)
+		err = s.apply(ctx, op, &d, &done)
 	}
 	if err != nil {
 		return s.leave(ctx, n, err)
@@ -473,7 +471,7 @@ func (s *sealer) change(b *bucketRow, windows []*window.Summary) (*bigtable.Muta
 const maxTries = 6
 
 // apply does what was decided, and counts it.
-func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
+func (s *sealer) apply(ctx context.Context, op *request.Operation, d *decision, done *sealed) error {
 	if d.change != nil {
 		applied, err := s.send(ctx, d)
 		if err != nil {
@@ -497,7 +495,7 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 		done.Undecodable, done.undecodable = 1, d.undecodable
 	default:
 		done.Sealed, done.Windows = 1, int64(len(d.windows))
-		done.op.Requests, done.op.OrdinaryRequests = done.op.Requests+1, done.op.OrdinaryRequests+1
+		op.Requests, op.OrdinaryRequests = op.Requests+1, op.OrdinaryRequests+1
 		if d.inexact {
 			done.Inexact++
 		}

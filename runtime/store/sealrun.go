@@ -279,15 +279,14 @@ func (s *sealing) seal(ctx context.Context, rows []notedRow) error {
 		notes[i] = rows[i].changedRow
 	}
 	layout := rows[0].part.Layout
-	var read request.Operation
+	var op request.Operation
 	defer func() {
 		s.Mu.Lock()
 		defer s.Mu.Unlock()
-		s.ops[layout].Add(&read)
+		s.ops[layout].Add(&op)
 	}()
-	return s.sealers[layout].seal(ctx, &read, notes, func(i int, done sealed) error {
+	return s.sealers[layout].seal(ctx, &op, notes, func(i int, done sealed) error {
 		s.Mu.Lock()
-		s.ops[layout].Add(&done.op)
 		s.done.add(&done)
 		s.new += done.Sealed
 		s.Tell(false)
