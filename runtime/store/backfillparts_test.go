@@ -108,6 +108,7 @@ func (p *partsRun) run(t *testing.T) {
 // attempts that are killed, while a program rewrites and deletes: in the end, the tables agree. Without
 // stored places, or without the check, they do not.
 func TestBackfillPartsAmongPrograms(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(27, 5))
 	for _, broken := range []string{"", "stored places", "check"} {
 		wrong, times := 0, testlong.Pick(1, 6)

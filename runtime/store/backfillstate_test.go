@@ -66,6 +66,7 @@ func (r *refill) meddle(t *testing.T, random *rand.Rand, draw func(e *sample)) {
 // TestBackfillAmongPrograms copies between tables of different patterns while a program writes, rewrites and deletes, and others copy,
 // before each request that changes the target: in the end, the tables agree. What is written again may have another class or expiry.
 func TestBackfillAmongPrograms(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(4, 27))
 	test := func(t *testing.T, source, target *mappingOf[sample]) {
 		r := refillOf(t, source, target, samplesOf(30)...)

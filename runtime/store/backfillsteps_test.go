@@ -211,6 +211,7 @@ func (s *schedule) next() bool {
 // kill, and random ones with kills. A copier that does not wait for requests of a killed one, or does not
 // record what it writes, must fail.
 func TestBackfillSteps(t *testing.T) {
+	t.Parallel()
 	r := newRefill(t, 1)
 	dir, n := t.TempDir(), 0
 	once := func(program []int, kills int, broken string, choose func([]string) int) (string, []string) {

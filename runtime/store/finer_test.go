@@ -127,6 +127,7 @@ func TestBackfillOptions(t *testing.T) {
 // the precision, in two tables of which the second has only some: what was read is deleted, and
 // nothing else. What was written with such a time is deleted where Write has stored it.
 func TestDeleteFinerTimes(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		deleted  []int // seconds
 		replaced int   // second of the event with the value 7 that replaces the first one; -1 if events are deleted

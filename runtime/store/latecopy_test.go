@@ -353,6 +353,7 @@ func (c *lateCase) run(of lateCall, n int, then func(c *lateCase, client Client)
 // readers find is what it was, but for what a copy of a plain write or of a deletion undoes; see [writer.sendAll]. The class:
 // unconditional mutations that arrive after their call has ended.
 func TestLateCopies(t *testing.T) {
+	t.Parallel()
 	type combination struct {
 		call, then string
 		sealed     bool

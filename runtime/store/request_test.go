@@ -72,6 +72,7 @@ func heartbeat(key string) *bigtablepb.ReadRowsResponse {
 // TestHeartbeats scans a range in which a server finds nothing for longer than the timeout, and says so from time to time. Class of
 // faults: a limit of time that progress does not extend.
 func TestHeartbeats(t *testing.T) {
+	t.Parallel()
 	const timeout, beats = 300 * time.Millisecond, 12
 	for tries := 0; ; tries++ {
 		var stalled atomic.Bool
@@ -107,6 +108,7 @@ func TestHeartbeats(t *testing.T) {
 // TestPassingErrors lets requests of a scan fail with each code that passes, at the beginning and behind a key that was scanned: the scan
 // continues there, and returns the error only if it gets nowhere. Class of faults: a job that ends with the first request that fails once.
 func TestPassingErrors(t *testing.T) {
+	t.Parallel()
 	for _, code := range []codes.Code{codes.Unavailable, codes.Aborted, codes.Internal, codes.ResourceExhausted} {
 		var starts []string
 		s := &scripted{read: func(n int, r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
@@ -148,6 +150,7 @@ func TestPassingErrors(t *testing.T) {
 
 // Requests for long and short keys stay within Bigtable's limit.
 func TestRequestSizeLimit(t *testing.T) {
+	t.Parallel()
 	stop := errors.New("seen")
 	for _, width := range []int{5, 30, 4000} {
 		var sizes []int

@@ -222,6 +222,7 @@ func TestRollupExpired(t *testing.T) {
 // TestRollupRequests checks that reads of windows of summarized buckets take no more requests than those of events, whatever the range
 // and the windows are, and no events of buckets that they do not cut.
 func TestRollupRequests(t *testing.T) {
+	t.Parallel()
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
 	const series, n, now = 3, 6, 86400*6 + 3600

@@ -361,6 +361,7 @@ func TestRollupOrder(t *testing.T) {
 // refused one is named, counted and left, all others are summarized by one call, and the next call summarizes it. Class of
 // faults: a job that ends with the first request that fails, and what it then never reaches.
 func TestRollupLeaves(t *testing.T) {
+	t.Parallel()
 	const refused = "s01#2021-03-06"
 	lasts := func(rows bigtable.RowSet) bool { return strings.Contains(fmt.Sprint(rows), refused) }
 	for name, c := range map[string]struct {

@@ -787,6 +787,7 @@ func scenarios(clusters int) map[string][][]roleStep {
 // cluster find exactly the events that it has, or are told that windows are inexact, which never happens
 // as long as no event has expired.
 func TestRollupProtocol(t *testing.T) {
+	t.Parallel()
 	table := newProtocolTable(t)
 	for _, clusters := range []int{1, 2} {
 		for name, actors := range scenarios(clusters) {

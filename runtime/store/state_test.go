@@ -718,6 +718,7 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 // TestStateSteps runs the real steps of writers, deleters and back-fills in random orders, with lost replies, kills, and
 // requests that arrive later: of killed processes, or copies. In half of the runs, nothing is deleted.
 func TestStateSteps(t *testing.T) {
+	t.Parallel()
 	runs, all := testlong.Pick(10, 1000), nowCalls()
 	c := newNowCase(t, 97*time.Second)
 	for n := range runs {
@@ -803,6 +804,7 @@ func (r *nowRun) key() [32]byte {
 // copy of one request at any later time. Each state that they leave is checked once, as if all calls were killed in it. At
 // length, a run tries other calls than the one before.
 func TestStateOrders(t *testing.T) {
+	t.Parallel()
 	c, all := newNowCase(t, 500*time.Second), nowCalls()
 	var groups [][]nowCall
 	for i, a := range all {

@@ -199,6 +199,7 @@ func hourly(n, hours, series int) (out []sample) {
 // TestUndecodable checks that an event that cannot be decoded is an error, and counted in its window, with keys of all kinds, also if a read
 // is split, and that the columns of a read have all others.
 func TestUndecodable(t *testing.T) {
+	t.Parallel()
 	const now = 86400 * 6
 	for _, l := range testlong.Sample(append(strategies(), partedMappings()...), 6) {
 		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
@@ -408,6 +409,7 @@ func TestPoints(t *testing.T) {
 // event cannot be joined without the series with those of all series by name, in all layouts. A read
 // of the events of all series is refused.
 func TestWindowsOfFieldRows(t *testing.T) {
+	t.Parallel()
 	behind := metrics() // the metric follows the bucket
 	behind.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
 	behind.Put = func(e *sample, c *eventCells) {

@@ -245,6 +245,7 @@ func TestServerRejectionsAreKept(t *testing.T) {
 // An entry that was sent before and may be stored is not reported as Failed when it is
 // rejected.
 func TestRejectedRetryIsUnknown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		first codes.Code // status of each entry; the stream breaks off if it is OK
 		call  bool       // then the whole call is rejected
