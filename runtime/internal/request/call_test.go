@@ -1,4 +1,4 @@
-package call_test
+package request_test
 
 import (
 	"errors"
