@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/world"
@@ -36,14 +37,17 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// load returns the corpus of all schemas of the project, or in a normal run that of the examples.
-func load(t *testing.T) *corpus.Corpus {
+// module is the import path of this folder.
+const module = "github.com/btgen-dev/btgen/golden/world/"
+
+// folders are those of the schemas from which others are drawn. The first two are what people read as examples.
+var folders = []string{"../../schemas", "../../golden/code", "../../golden/rules", "../../golden/breaking"}
+
+// load returns the corpus of some folders.
+func load(t *testing.T, n int) *corpus.Corpus {
 	t.Helper()
-	folders := []string{"../../schemas", "../../golden/code", "../../golden/rules", "../../golden/breaking"}
-	c, err := corpus.Load(folders[:testlong.Pick(1, len(folders))]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := corpus.Load(folders[:n]...)
+	must(t, err)
 	return c
 }
 
@@ -62,7 +66,7 @@ func scripts(t *testing.T, n int) (first, end int) {
 // TestWorld plays scripts on schemas that are drawn from parts of others, and on some of this package, in which
 // what others rarely have meets.
 func TestWorld(t *testing.T) {
-	c := load(t)
+	c := load(t, testlong.Pick(1, len(folders)))
 	meetings, err := corpus.Load("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +147,7 @@ func future(text []byte) []byte {
 // TestWorldOfEdits edits drawn schemas that have events. What the judge of edits does not refuse hides and changes
 // nothing.
 func TestWorldOfEdits(t *testing.T) {
-	c := load(t)
+	c := load(t, testlong.Pick(1, len(folders)))
 	first, end := scripts(t, testlong.Pick(4, 400))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -173,10 +177,10 @@ type compiled struct{ Package, Name, Text string }
 
 // TestWorldOfCode compiles the code of drawn schemas, and plays scripts with it.
 func TestWorldOfCode(t *testing.T) {
-	c := load(t)
+	c := load(t, testlong.Pick(1, len(folders)))
 	first, end := scripts(t, testlong.Pick(4, 40))
 	dir := testlong.Scratch(t)
-	root := "github.com/btgen-dev/btgen/golden/world/" + filepath.ToSlash(dir)
+	root := module + filepath.ToSlash(dir)
 	var drawn []compiled
 	for i := first; i < end; i++ {
 		d := c.Draw(rand.New(rand.NewPCG(3, uint64(i))), i%6)
@@ -234,3 +238,5 @@ func Test_{{.Package}}(t *testing.T) {
 	}
 }
 {{end}}`))
+
+var must = assert.Must

@@ -1,4 +1,4 @@
-package corpus_test
+package world_test
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
-	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/world"
@@ -24,23 +23,12 @@ var update = flag.Bool("update", false, "write the table of pairs")
 
 const (
 	path   = "testdata/pairs.txt"
-	header = `# Which settings of the schema language stand together, as go test ./golden/corpus -update writes it.
+	header = `# Which settings of the schema language stand together, as go test ./golden/world -update writes it.
 # The n-th sign of a line is about the n-th setting: + in schemas or golden/code, o drawn, . never drawn,
 # blank if it is no pair.
 `
 	covered, drawn, never = '+', 'o', '.'
 )
-
-// folders are those of the schemas from which others are drawn. The first two are what people read as examples.
-var folders = []string{"../../schemas", "../../golden/code", "../../golden/rules", "../../golden/breaking"}
-
-// load returns the corpus of some folders.
-func load(t *testing.T, n int) *corpus.Corpus {
-	t.Helper()
-	c, err := corpus.Load(folders[:n]...)
-	must(t, err)
-	return c
-}
 
 // TestPairs compares the table of pairs with the language and the examples. A new setting enters the table only by -update,
 // which draws each of its pairs, compiles and plays them. From then on the nightly run does.
@@ -238,8 +226,6 @@ func (p *player) play(t *testing.T, d corpus.Drawn, seed uint64) {
 	}
 }
 
-const module = "github.com/btgen-dev/btgen/golden/corpus/"
-
 // vet compiles the code of all schemas.
 func (p *player) vet(t *testing.T) {
 	if p.n == 0 {
@@ -249,5 +235,3 @@ func (p *player) vet(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
-
-var must = assert.Must

@@ -1,4 +1,4 @@
-package dynamictest_test
+package gen_test
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 // as they were written.
 func TestEarlier(t *testing.T) {
 	schemas := map[string][]byte{}
-	for _, name := range []string{"../../gen/testdata/conversions", "../../schemas/all_types", "../../schemas/meter", "../../schemas/market_ticks"} {
+	for _, name := range []string{"testdata/conversions", "../schemas/all_types", "../schemas/meter", "../schemas/market_ticks"} {
 		text, err := os.ReadFile(name + ".yaml")
 		assert.Must(t, err)
 		schemas[path.Base(name)] = text
@@ -80,7 +80,7 @@ func earlierEvents(t *testing.T, lab *dynamictest.Lab, l *layout.Layout) {
 		for i := range earlier.Fields {
 			edit.Renamed[earlier.Fields[i].Name] = l.Fields[i].Name
 		}
-		got, err := lab.Compare(t.Context(), edit, traffic.At(earlier).Events(rt, 8), dynamictest.Range{edges[0], edges[len(edges)-1]})
+		got, err := lab.Compare(t.Context(), edit, traffic.At(earlier).Events(rt, 8), dynamictest.Range{From: edges[0], To: edges[len(edges)-1]})
 		assert.Must(rt, err)
 		if !got.Safe() {
 			rt.Fatalf("%+v", got)
@@ -109,7 +109,7 @@ tables:
 	earlier := dynamictest.Earlier(l, func(*layout.Field) int { return 0 })
 	event := dynamic.Event{Series: traffic.Series()[0], Time: traffic.Edges()[0], Values: []any{int64(1<<53 + 1)}}
 	edges := traffic.Edges()
-	got, err := dynamictest.NewLab(t).Compare(t.Context(), dynamictest.Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now}, []dynamic.Event{event}, dynamictest.Range{edges[0], edges[len(edges)-1]})
+	got, err := dynamictest.NewLab(t).Compare(t.Context(), dynamictest.Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now}, []dynamic.Event{event}, dynamictest.Range{From: edges[0], To: edges[len(edges)-1]})
 	if err != nil || got.Events == 0 || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], `9007199254740993 is beyond 2^53`) {
 		t.Errorf("%+v, %v", got, err)
 	}

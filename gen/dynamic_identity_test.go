@@ -1,4 +1,4 @@
-package dynamictest_test
+package gen_test
 
 import (
 	"context"

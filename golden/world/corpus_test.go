@@ -1,4 +1,4 @@
-package corpus_test
+package world_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package dynamictest_test
+package gen_test
 
 import (
 	"strings"
@@ -73,7 +73,7 @@ func TestCompare(t *testing.T) {
 					Series: []any{"a", int64(i % 2)}, Time: at.Add(time.Duration(i) * time.Minute), Values: []any{int64(5 + i), "critical", "n"},
 				})
 			}
-			got, err := lab.Compare(t.Context(), e, events, dynamictest.Range{at, at.Add(time.Hour)})
+			got, err := lab.Compare(t.Context(), e, events, dynamictest.Range{From: at, To: at.Add(time.Hour)})
 			if err != nil || got.Events == 0 {
 				t.Fatal(got.Events, err)
 			}
@@ -97,7 +97,7 @@ func TestCompareUnedited(t *testing.T) {
 	edges := traffic.Edges()
 	s := dynamic.New(l)
 	rapid.Check(t, func(rt *rapid.T) {
-		got, err := lab.Compare(t.Context(), dynamictest.Edit{Old: s, New: s, Now: traffic.Now}, traffic.Events(rt, 4), dynamictest.Range{edges[0], edges[len(edges)-1]})
+		got, err := lab.Compare(t.Context(), dynamictest.Edit{Old: s, New: s, Now: traffic.Now}, traffic.Events(rt, 4), dynamictest.Range{From: edges[0], To: edges[len(edges)-1]})
 		if err != nil || !got.Safe() {
 			rt.Fatal(got, err)
 		}
