@@ -14,7 +14,6 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 
-	_ "github.com/btgen-dev/btgen/generated/examples" // compiled before TestRealCode needs it
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
