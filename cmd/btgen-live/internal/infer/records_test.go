@@ -114,7 +114,7 @@ func TestRecords(t *testing.T) {
 
 // TestUnread reads a file of which the schema reads all lines but the second, and whose other lines do not fit in memory.
 func TestUnread(t *testing.T) {
-	other := "mem,host=a note=\"" + strings.Repeat("x", 40<<20) + "\" 1772366400000000000\n"
+	other := "mem,host=a note=\"" + strings.Repeat("x", testlong.Pick(1<<20, 40<<20)) + "\" 1772366400000000000\n"
 	in := io.MultiReader(strings.NewReader("cpu,host=a user=1 1772366400000000000\ncpu,host=a user=1 1\n"),
 		strings.NewReader(other), strings.NewReader(other), strings.NewReader("cpu,host=a user=1 1772366460000000000"))
 	p, err := infer.ProposeRecords(infer.Records{Name: "cpu", Format: format.Find("influx"), Input: in, Options: format.ReaderOptions{Metric: "cpu"}, Limit: 10})
