@@ -1,4 +1,4 @@
-package compress_test
+package main_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/compress"
 )
+
+// The tests of package compress stand here: a test program of their own would link the client.
 
 // TestBlocks checks that blocks are compressed one by one, and count what estimates count.
 func TestBlocks(t *testing.T) {

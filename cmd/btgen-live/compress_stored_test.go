@@ -1,4 +1,4 @@
-package compress_test
+package main_test
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ import (
 // at most a factor of 1.3 apart.
 func TestStoredBytes(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	inputs := corpus.Inputs(t, "../../../../schemas/*.yaml")
+	inputs := corpus.Inputs(t, "../../schemas/*.yaml")
 	if len(inputs) < 12 {
 		t.Fatal(len(inputs))
 	}

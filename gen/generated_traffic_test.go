@@ -1,5 +1,5 @@
 // Package generated_test compares generated code with what btgen explains, and with what interprets the schemas.
-package generated_test
+package gen_test
 
 import (
 	"context"

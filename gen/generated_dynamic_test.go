@@ -1,4 +1,4 @@
-package generated_test
+package gen_test
 
 import (
 	"context"

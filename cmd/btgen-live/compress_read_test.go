@@ -1,4 +1,4 @@
-package compress_test
+package main_test
 
 import (
 	"bytes"
