@@ -27,12 +27,12 @@ var ofClient = []Assumption{
 	{"client-truncates", "The client truncates timestamps of mutations to milliseconds.", client("bigtable.go"), clientTruncates},
 	{"client-range-end", "The client truncates the end of a time range to milliseconds, so that 500 µs is no end.", client("filter.go"), clientRangeEnd},
 	{"client-bulk-errors", "ApplyBulk returns the error of each entry, and no error for all.", client("apply_bulk.go"), clientBulkErrors},
-	{"client-stops", "A read ends as soon as the caller wants no more rows.", client("bigtable.go"), clientStops},
-	{"client-deadline", "A read whose context has expired gets DEADLINE_EXCEEDED as its status.", client("bigtable.go"), clientDeadline},
+	{"client-stops", "A read ends when the caller wants no more rows.", client("bigtable.go"), clientStops},
+	{"client-deadline", "A read whose context has expired gets DEADLINE_EXCEEDED.", client("bigtable.go"), clientDeadline},
 	{"client-single-range", "A read of one key as a range returns the same as ReadRow.", client("bigtable.go"), clientSingleRange},
 	{"client-reversed", "The client passes reversed reads on, and keeps the order.", client("bigtable.go"), clientReversed},
 	{"client-wire", "With the options of generated code, requests and answers bypass the client's encoding.", client("client.go"), clientWire},
-	{"sessions", "The server says which share of requests may use sessions; reads and writes of single rows work with and without.", data("GetClientConfigurationRequest"), sessions},
+	{"sessions", "The server says which share of requests may use sessions; reads and writes of single rows work either way.", data("GetClientConfigurationRequest"), sessions},
 	{"ping", "PingAndWarm succeeds, without which the client does not start.", data("PingAndWarmRequest"), ping},
 }
 

@@ -33,7 +33,7 @@ var conditionalWrites = []Assumption{
 	{"check-no-match", "Otherwise, it makes the second mutations.", data("CheckAndMutateRowRequest"), conditional{
 		cells: "a f:x@1=1", predicate: column("q"), then: []mutation{set("f", "y", ms, "then")}, otherwise: []mutation{set("f", "z", ms, "else")},
 		want: "a f:x@1=1 f:z@1=else"}.tried},
-	{"check-missing-row", "The predicate finds nothing in a row that does not exist.", data("CheckAndMutateRowRequest"), conditional{
+	{"check-missing-row", "The predicate finds nothing in a missing row.", data("CheckAndMutateRowRequest"), conditional{
 		predicate: column("x"), then: []mutation{set("f", "y", ms, "then")}, otherwise: []mutation{set("f", "z", ms, "else")},
 		want: "a f:z@1=else"}.tried},
 	{"check-no-predicate", "Without a predicate, it makes the first mutations if the row exists.", data("CheckAndMutateRowRequest"), conditional{
@@ -41,12 +41,12 @@ var conditionalWrites = []Assumption{
 	{"check-value", "The predicate may compare the newest value of a column.", data("CheckAndMutateRowRequest"), conditional{
 		cells: "a f:x@2=new f:x@1=old", predicate: chain(column("x"), latest(1), values("old", "old\x00")), then: []mutation{deleteRow()}, otherwise: []mutation{set("f", "x", 3*ms, "kept")},
 		want: "a f:x@3=kept f:x@2=new f:x@1=old"}.tried},
-	{"check-one-winner", "Of concurrent conditional mutations of a row that exclude each other, exactly one is made.", data("CheckAndMutateRowRequest"), oneWinner},
+	{"check-one-winner", "Of concurrent conditional mutations that exclude each other, exactly one is made.", data("CheckAndMutateRowRequest"), oneWinner},
 	{"increment", "ReadModifyWriteRow adds to the newest cell, as a big-endian int64, and returns the new one.", data("ReadModifyWriteRule"), modified(plus(-1), plus(300), integer(-1), integer(299))},
 	{"increment-concurrent", "No concurrent increment of a row gets lost.", data("ReadModifyWriteRowRequest"), concurrentIncrements},
 	{"append", "ReadModifyWriteRow appends to the newest cell, or to nothing.", data("ReadModifyWriteRule"), modified(appending(), appending(), "ab", "abab")},
-	{"increment-later", "The timestamp of a cell that ReadModifyWriteRow writes is not before that of the cell which it replaces.", data("ReadModifyWriteRowRequest"), incrementLater},
-	{"sums-add", "In a family of sums, what is added to a cell is summed, also in one request.", tables("Type.Aggregate"), sums(
+	{"increment-later", "ReadModifyWriteRow writes no earlier timestamp than that of the cell before.", data("ReadModifyWriteRowRequest"), incrementLater},
+	{"sums-add", "What is added to a cell of sums is summed, also in one request.", tables("Type.Aggregate"), sums(
 		[]mutation{add(sumFamily, ms, 5), add(sumFamily, ms, -2)}, []mutation{add(sumFamily, ms, 40)}, map[int64]int64{ms: 43})},
 	{"sums-timestamps", "Sums of different timestamps are different cells.", tables("Type.Aggregate"), sums(
 		[]mutation{add(sumFamily, ms, 1)}, []mutation{add(sumFamily, 2*ms, 2)}, map[int64]int64{ms: 1, 2 * ms: 2})},

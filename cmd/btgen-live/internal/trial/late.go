@@ -26,12 +26,12 @@ const collection = 8 * day
 
 // lates are the assumptions that take days.
 var lates = []late{
-	{"collect-age", "Cells that are older than a maximum age are collected within about a week, and others stay.", docs + "garbage-collection", maxAge(day), []int{30}, []int{-2}},
-	{"collect-second", "With a maximum age of a second, cells with a timestamp in the future stay until then.", docs + "gc-cell-level", maxAge(time.Second), []int{30}, []int{-1}},
-	{"collect-versions", "Cells beyond a maximum number of versions are collected, the oldest first.", docs + "garbage-collection", maxVersions(2), []int{-1, -2}, []int{-3}},
-	{"collect-union", "With a union, cells are collected that any rule collects.", docs + "garbage-collection", anyOf(maxAge(day), maxVersions(1)), []int{30}, []int{20, -2}},
-	{"collect-intersection", "With an intersection, cells are collected that all rules collect.", docs + "garbage-collection", allOf(maxAge(day), maxVersions(1)), []int{30, 20}, []int{-2}},
-	{"collect-nothing", "Without a rule, nothing is collected, however old.", docs + "garbage-collection", codec.GCRule{}, []int{30, -1, -4000}, nil},
+	{"collect-age", "Cells over a maximum age are garbage-collected within about a week, and others stay.", docs + "garbage-collection", maxAge(day), []int{30}, []int{-2}},
+	{"collect-second", "With a maximum age of a second, cells of the future stay until then.", docs + "gc-cell-level", maxAge(time.Second), []int{30}, []int{-1}},
+	{"collect-versions", "Cells over a maximum number of versions are garbage-collected, the oldest first.", docs + "garbage-collection", maxVersions(2), []int{-1, -2}, []int{-3}},
+	{"collect-union", "A union collects the cells that any of its rules collects.", docs + "garbage-collection", anyOf(maxAge(day), maxVersions(1)), []int{30}, []int{20, -2}},
+	{"collect-intersection", "An intersection collects the cells that all of its rules collect.", docs + "garbage-collection", allOf(maxAge(day), maxVersions(1)), []int{30, 20}, []int{-2}},
+	{"collect-nothing", "Without a rule, nothing is garbage-collected.", docs + "garbage-collection", codec.GCRule{}, []int{30, -1, -4000}, nil},
 	{"tier-reads", "Cells in the infrequent access tier can be read like others.", docs + "tiered-storage", codec.GCRule{}, []int{-1, -40, -400}, nil},
 }
 

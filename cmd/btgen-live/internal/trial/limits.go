@@ -14,16 +14,16 @@ import (
 // limits are assumptions about sizes. Each limit is two: what btgen allows is accepted, and what it refuses would be refused.
 var limits = []Assumption{
 	{"limit-key", "A row key may have 4 KiB.", quotas, keyOf(codec.MaxKey, codes.OK)},
-	{"limit-key-over", "A row key of more than 4 KiB is refused.", quotas, keyOf(codec.MaxKey+1, codes.InvalidArgument)},
+	{"limit-key-over", "A row key over 4 KiB is refused.", quotas, keyOf(codec.MaxKey+1, codes.InvalidArgument)},
 	{"limit-key-empty", "An empty row key is refused.", data("MutateRowRequest"), emptyKey},
 	{"limit-qualifier", "A qualifier may have 16 KiB.", quotas, qualifierOf(16<<10, codes.OK)},
-	{"limit-qualifier-over", "A qualifier of more than 16 KiB is refused.", quotas, qualifierOf(16<<10+1, codes.InvalidArgument)},
+	{"limit-qualifier-over", "A qualifier over 16 KiB is refused.", quotas, qualifierOf(16<<10+1, codes.InvalidArgument)},
 	{"limit-mutations", "A request may have 100,000 mutations of a row.", quotas, mutationsOf(100_000, codes.OK)},
 	{"limit-mutations-over", "A request with 100,001 mutations of a row is refused.", quotas, mutationsOf(100_001, codes.InvalidArgument)},
 	{"limit-bulk", "A bulk request may have 100,000 mutations.", quotas, bulkMutationsOf(100_000, codes.OK)},
 	{"limit-bulk-over", "A bulk request with 100,001 mutations is refused.", quotas, bulkMutationsOf(100_001, codes.InvalidArgument)},
 	{"limit-cell", "A cell may have 100 MiB, and no more.", quotas, tooLarge("it would send more than 100 MiB")},
-	{"limit-row", "A row of more than 256 MB cannot be read.", quotas, tooLarge("it would store more than 256 MB")},
+	{"limit-row", "A row over 256 MB cannot be read.", quotas, tooLarge("it would store more than 256 MB")},
 }
 
 // keyOf writes a row with a key of n bytes.

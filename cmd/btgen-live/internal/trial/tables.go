@@ -53,25 +53,25 @@ var rules = []struct {
 // tableChanges are assumptions about the administration of tables.
 func tableChanges() (out []Assumption) {
 	for _, rule := range rules {
-		out = append(out, Assumption{rule.id, "A family with " + rule.what + " can be created by setup and read back.", docs + "garbage-collection", ruleIsBack(rule.id, rule.rule)})
+		out = append(out, Assumption{rule.id, "Setup creates a family with " + rule.what + ", and reads it back.", docs + "garbage-collection", ruleIsBack(rule.id, rule.rule)})
 	}
 	return append(out, []Assumption{
 		{"rule-plan", "Setup finds no difference in a table that it has just created.", docs + "garbage-collection", noDifference},
 		{"rule-drift", "Setup finds a rule that another program has changed, and restores it.", docs + "configuring-garbage-collection", drift},
-		{"rule-fraction", "A maximum age in milliseconds is stored as it is, though the client reads whole seconds.", tables("GcRule"), fraction},
-		{"rule-size", "A rule of more than 500 bytes is refused.", docs + "garbage-collection", ruleTooLarge},
+		{"rule-fraction", "A maximum age in milliseconds is stored exactly, though the client reads whole seconds.", tables("GcRule"), fraction},
+		{"rule-size", "A rule over 500 bytes is refused.", docs + "garbage-collection", ruleTooLarge},
 		{"family-add", "A family can be added to a table, and be written to soon after.", docs + "managing-tables", addFamily},
 		{"family-exists", "Adding a family that exists gets ALREADY_EXISTS.", tables("ModifyColumnFamiliesRequest"), familyExists},
-		{"family-remove", "A removed family has no cells when it is added again.", docs + "managing-tables", removeFamily},
-		{"family-name", "The name of a family may have 64 characters, among them - _ and .", quotas, familyNamed(strings.Repeat("a", 60)+"-_.b", codes.OK)},
-		{"family-name-long", "The name of a family with more than 64 characters is refused.", quotas, familyNamed(strings.Repeat("a", 65), anyCode)},
-		{"family-name-other", "The name of a family with other characters is refused.", tables("Table"), familyNamed("a b", anyCode)},
+		{"family-remove", "A removed family is empty when it is added again.", docs + "managing-tables", removeFamily},
+		{"family-name", "A family name may have 64 characters, among them - _ and .", quotas, familyNamed(strings.Repeat("a", 60)+"-_.b", codes.OK)},
+		{"family-name-long", "A family name over 64 characters is refused.", quotas, familyNamed(strings.Repeat("a", 65), anyCode)},
+		{"family-name-other", "A family name with other characters is refused.", tables("Table"), familyNamed("a b", anyCode)},
 		{"table-exists", "Creating a table that exists gets ALREADY_EXISTS.", tables("CreateTableRequest"), tableExists},
-		{"table-missing", "A table that does not exist gets NOT_FOUND.", docs + "status-codes", tableMissing},
+		{"table-missing", "A missing table gets NOT_FOUND.", docs + "status-codes", tableMissing},
 		{"table-listed", "A new table is listed.", tables("ListTablesRequest"), tableListed},
-		{"table-name", "The ID of a table may have 50 characters.", quotas, tableNamed(codec.MaxTableID, codes.OK)},
-		{"table-name-long", "The ID of a table with 51 characters is refused.", quotas, tableNamed(codec.MaxTableID+1, anyCode)},
-		{"table-granularity", "A table that is created without a granularity has timestamps in milliseconds.", tables("Table"), granularity},
+		{"table-name", "A table ID may have 50 characters.", quotas, tableNamed(codec.MaxTableID, codes.OK)},
+		{"table-name-long", "A table ID of 51 characters is refused.", quotas, tableNamed(codec.MaxTableID+1, anyCode)},
+		{"table-granularity", "A table created without a granularity has timestamps in milliseconds.", tables("Table"), granularity},
 		{"table-splits", "A table may be created with 100 split keys, which samples of its keys show.", docs + "managing-tables#splits", splits},
 		{"table-splits-over", "A table with 101 split keys is refused.", docs + "managing-tables#splits", splitsOver},
 		{"sample-order", "Samples of row keys are in ascending order, and so are their offsets.", data("SampleRowKeysResponse"), samples},
@@ -88,7 +88,7 @@ func tableChanges() (out []Assumption) {
 		{"sql-keys", "GoogleSQL reads the fields of row keys by their row key schema.", docs + "row-key-schemas", sqlKeys},
 		{"drop-rows", "DropRowRange removes the rows with a prefix, and no others.", tables("DropRowRangeRequest"), dropRows},
 		{"consistency", "A consistency token is eventually consistent.", docs + "replication-overview", consistency},
-		{"permissions", "TestIamPermissions returns those of the permissions that the caller has.", docs + "access-control", permissions},
+		{"permissions", "TestIamPermissions returns the permissions that the caller has.", docs + "access-control", permissions},
 	}...)
 }
 

@@ -30,25 +30,25 @@ var writes = []row{
 		fixture{change: []mutation{set("f", "x", 0, "1")}, want: "a f:x@!0=1"}},
 	{"write-far", "A timestamp may be in the year 9999.", data("Mutation.SetCell"),
 		fixture{cells: "a f:x@!253402300799000000=1", want: "a f:x@!253402300799000000=1"}},
-	{"write-atomic", "A request that writes to a row with one mutation that fails changes nothing.", docs + "writes",
+	{"write-atomic", "A request for a row with a failing mutation changes nothing.", docs + "writes",
 		fixture{cells: "a f:y@1=1", change: []mutation{set("f", "x", ms, "1"), set("none", "x", ms, "1")}, code: anyCode, want: "a f:y@1=1"}},
-	{"write-unknown-family", "A write to a family that does not exist gets NOT_FOUND.", docs + "status-codes",
+	{"write-unknown-family", "A write to an unknown family gets NOT_FOUND.", docs + "status-codes",
 		fixture{cells: "a f:y@1=1", change: []mutation{set("none", "x", ms, "1")}, code: codes.NotFound, want: "a f:y@1=1"}},
 	{"write-nothing", "A write without mutations is refused.", data("MutateRowRequest"),
 		fixture{cells: "a f:y@1=1", change: []mutation{}, code: codes.InvalidArgument, want: "a f:y@1=1"}},
-	{"delete-row", "A deletion of a row removes its cells in all families, and the row.", data("Mutation.DeleteFromRow"),
+	{"delete-row", "Deleting a row removes its cells in all families.", data("Mutation.DeleteFromRow"),
 		fixture{cells: "a f:x@1=1 g:x@1=2 | b f:x@1=3", change: []mutation{deleteRow()}, want: "b f:x@1=3"}},
-	{"delete-family", "A deletion of a family removes its cells in a row, and no others.", data("Mutation.DeleteFromFamily"),
+	{"delete-family", "Deleting a family of a row removes its cells, and no others.", data("Mutation.DeleteFromFamily"),
 		fixture{cells: "a f:x@1=1 f:y@1=2 g:x@1=3 | b f:x@1=4", change: []mutation{deleteFamily("f")}, want: "a g:x@1=3 | b f:x@1=4"}},
-	{"delete-column", "A deletion of a column removes all its cells in a row, and no others.", data("Mutation.DeleteFromColumn"),
+	{"delete-column", "Deleting a column of a row removes all its cells, and no others.", data("Mutation.DeleteFromColumn"),
 		fixture{cells: "a f:x@1=1 f:x@2=2 f:xy@1=3 g:x@1=4", change: []mutation{deleteColumn("f", "x", nil)}, want: "a f:xy@1=3 g:x@1=4", sorted: true}},
 	{"delete-empty-column", "The column with an empty qualifier can be deleted.", data("Mutation.DeleteFromColumn"),
 		fixture{cells: "a f:@1=1 f:x@1=2", change: []mutation{deleteColumn("f", "", nil)}, want: "a f:x@1=2"}},
-	{"delete-times", "A deletion of a time range has its start and not its end.", data("Mutation.DeleteFromColumn"),
+	{"delete-times", "A deletion of a time range excludes its end.", data("Mutation.DeleteFromColumn"),
 		fixture{cells: "a f:x@1=1 f:x@2=2 f:x@3=3 f:x@4=4", change: []mutation{deleteColumn("f", "x", timestamps(2*ms, 4*ms))}, want: "a f:x@4=4 f:x@1=1"}},
 	{"delete-times-no-end", "A deletion of a time range whose end is 0 has no end.", data("Mutation.DeleteFromColumn"),
 		fixture{cells: "a f:x@1=1 f:x@2=2 f:x@3=3", change: []mutation{deleteColumn("f", "x", timestamps(2*ms, 0))}, want: "a f:x@1=1"}},
-	{"delete-missing", "A deletion of what does not exist succeeds.", data("Mutation.DeleteFromColumn"),
+	{"delete-missing", "Deleting what does not exist succeeds.", data("Mutation.DeleteFromColumn"),
 		fixture{cells: "b f:x@1=1", change: []mutation{deleteColumn("f", "x", nil), deleteRow()}, want: "b f:x@1=1"}},
 	{"delete-last", "A row whose last cell was deleted does not exist.", docs + "writes",
 		fixture{cells: "a f:x@1=1 | b f:x@1=2", change: []mutation{deleteColumn("f", "x", timestamps(ms, 2*ms))}, filter: cellsPerRow(1), want: "b f:x@1=2"}},
@@ -111,13 +111,13 @@ var bulkWrites = []Assumption{
 	{"bulk-failing-entry", "An entry that fails does not stop the others, and its result says so.", data("MutateRowsRequest"), bulkCheck(
 		[]entry{{"a", []mutation{set("f", "x", ms, "1")}}, {"b", []mutation{set("none", "x", ms, "2")}}, {"c", []mutation{set("f", "x", ms, "3")}}},
 		[]codes.Code{codes.OK, anyCode, codes.OK}, "a f:x@1=1 | c f:x@1=3")},
-	{"bulk-same-row", "Two entries of a bulk request may be of the same row: both take effect.", data("MutateRowsRequest.Entry"), bulkCheck(
+	{"bulk-same-row", "Two entries of a bulk request for one row both take effect.", data("MutateRowsRequest.Entry"), bulkCheck(
 		[]entry{{"a", []mutation{set("f", "x", ms, "1")}}, {"a", []mutation{set("f", "y", ms, "2")}}}, []codes.Code{0, 0}, "a f:x@1=1 f:y@1=2")},
 	{"bulk-entry-order", "The mutations of an entry take effect in their order.", data("MutateRowsRequest.Entry"), bulkCheck(
 		[]entry{{"a", []mutation{set("f", "x", 2*ms, "1"), deleteColumn("f", "x", nil), set("f", "x", ms, "2")}}}, []codes.Code{0}, "a f:x@1=2")},
-	{"bulk-entry-atomic", "An entry with a mutation that fails changes nothing.", data("MutateRowsRequest.Entry"), bulkCheck(
+	{"bulk-entry-atomic", "An entry with a failing mutation changes nothing.", data("MutateRowsRequest.Entry"), bulkCheck(
 		[]entry{{"a", []mutation{set("f", "x", ms, "1"), set("none", "x", ms, "2")}}}, []codes.Code{anyCode}, "")},
-	{"bulk-repeated", "A bulk request with explicit timestamps can be repeated: nothing is stored twice.", docs + "writes", bulkRepeated},
+	{"bulk-repeated", "Repeating a bulk request with explicit timestamps stores nothing twice.", docs + "writes", bulkRepeated},
 	{"bulk-many", "A bulk request may have 2,000 entries.", quotas, filled(2000, "v")},
 }
 
