@@ -33,14 +33,8 @@ func (r Rule) Description() []string {
 // Page returns docs/reference/rules.md, which lists all rules in Markdown.
 func Page() string {
 	var b strings.Builder
-	b.WriteString(`# Rules
-
-` + "`btgen explain rule K01`" + ` prints why a rule exists, with a source, what to do, how to allow it, and which edits of
-schemas it finds. Errors stop code generation, warnings are printed, and advice is printed by ` + "`btgen lint`" + ` only. A schema
-can [allow a rule](../explain.md#allowing-a-rule) if it gives a reason. Rules of changes have
-[classes](../evolution.md#what-a-change-does) instead.
-
-`)
+	b.WriteString("# Rules\n\n`btgen explain rule K01` explains a rule. The manual explains [severities](../explain.md#btgen-lint), " +
+		"[exceptions](../explain.md#allowing-a-rule),\nand the [classes](../evolution.md#what-a-change-does) of rules of changes.\n\n")
 	for _, r := range Rules() {
 		fmt.Fprintf(&b, "- <a id=\"%s\"></a>%s, %s: %s\n", strings.ToLower(r.ID), r.ID, r.Class(), r.Title)
 	}
