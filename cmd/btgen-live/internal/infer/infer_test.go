@@ -80,11 +80,11 @@ func TestDesigns(t *testing.T) {
 			t.Errorf("%s: reads %s row keys, %s values: %+v\n%s", d.name, p.Report.Rows, p.Report.Values, p.Report.Findings, p.Schema)
 		}
 		got, want := resolved(t, string(p.Schema)), resolved(t, "btgen: v1\npackage: want\nname: Want\n"+cmp.Or(d.seen, d.want))
-		verdict := "Right."
+		verdict := ""
 		if d.seen == "" {
 			right++
 		} else {
-			verdict = "Right, except for " + d.except + "."
+			verdict = " Right, except for " + d.except + "."
 		}
 		if differs := compare(got, want); differs != "" {
 			t.Errorf("%s: differs in %s\n%s", d.name, differs, p.Schema)
@@ -107,7 +107,7 @@ func TestDesigns(t *testing.T) {
 func (d *design) page(rows []bigtable.Row, p *infer.Proposal, verdict string) string {
 	var b strings.Builder
 	row := rows[len(rows)/2]
-	fmt.Fprintf(&b, "\n## %s\n\n%s. %s One of %d rows:\n\n```\n%s\n", d.name, d.source, verdict, len(rows), codec.KeyString([]byte(row.Key()), nil))
+	fmt.Fprintf(&b, "\n## %s\n\n%s.%s\n\n```\n%s\n", d.name, d.source, verdict, codec.KeyString([]byte(row.Key()), nil))
 	for _, items := range row {
 		item := slices.MinFunc(items, func(a, b bigtable.ReadItem) int { return cmp.Compare(a.Column, b.Column) })
 		fmt.Fprintf(&b, "  %s  %s  %s\n", codec.KeyString([]byte(item.Column), nil), codec.FromMicros(int64(item.Timestamp)).Format("2006-01-02T15:04:05.999Z"), codec.KeyString(item.Value, nil))
