@@ -92,7 +92,7 @@ func (w *keyWriter) segment(s *Segment, joined bool, v *KeyValues, salt int) {
 	case w.err != nil, s.Kind == ConstSegment, delimiter == "" && !joined, w.key.InBytes(s): // a reader knows where it ends
 	case n == 0:
 		w.fail(s, "", ErrEmpty)
-	case joined: // as does the width of what follows
+	case s.Joined: // as does the width of what follows
 	case firstIndex(buf[start:], delimiter) != n:
 		w.fail(s, quote(string(value)), ErrDelimiter)
 	case w.key.Structured && slices.Min(value) <= delimiter[0]:
