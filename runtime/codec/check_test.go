@@ -74,23 +74,17 @@ func TestFieldError(t *testing.T) {
 	if got, want := c.Err().Error(), "phase: not set: 0 is not a value of the enum"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	w := codec.NewKeyWriter(nil, "#")
-	w.String("location", codec.KeyForm{}, "")
-	_, err := w.Key()
+	_, err := parts{value("location", plain, "")}.append(nil, "#")
 	if got, want := err.Error(), "location: empty key segment"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	w = codec.NewKeyWriter(nil, "#")
-	w.String("location", codec.KeyForm{}, "x"+strings.Repeat("é", 99)+"#")
-	_, err = w.Key()
+	_, err = parts{value("location", plain, "x"+strings.Repeat("é", 99)+"#")}.append(nil, "#")
 	var fe *codec.FieldError
 	if !errors.As(err, &fe) || len(fe.Value) > 50 || !utf8.ValidString(fe.Value) {
 		t.Errorf("value is not shortened: %v", err)
 	}
-	r := codec.NewKeyReader("us-west2#+5", "#")
-	_ = r.String("location", codec.KeyForm{})
-	r.Int("balloon_id", codec.KeyForm{}, 64)
-	if got, want := r.Close().Error(), `balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`; got != want {
+	err = parts{value("location", plain, ""), value("balloon_id", plain, int64(0))}.parse("us-west2#+5", "#")
+	if got, want := err.Error(), `balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -100,4 +101,74 @@ func mustLabel(s string) codec.Label {
 		panic(err)
 	}
 	return l
+}
+
+// part adds a segment to a key, with its value.
+type part func(k *codec.Key, v *codec.KeyValues)
+
+// parts are the segments of a key.
+type parts []part
+
+// key returns the key, and its values.
+func (p parts) key(delimiter string) (codec.Key, codec.KeyValues) {
+	k, v := codec.Key{Delimiter: delimiter}, codec.KeyValues{}
+	for _, add := range p {
+		add(&k, &v)
+	}
+	return k, v
+}
+
+// append appends the row key.
+func (p parts) append(dst []byte, delimiter string) ([]byte, error) {
+	k, v := p.key(delimiter)
+	return k.Append(dst, &v)
+}
+
+// parse parses a row key, and changes the values.
+func (p parts) parse(row, delimiter string) error {
+	k, v := p.key(delimiter)
+	return k.Parse(row, &v)
+}
+
+// other adds a segment without a series value.
+func other(s codec.Segment) part {
+	return func(k *codec.Key, _ *codec.KeyValues) { k.Segments = append(k.Segments, s) }
+}
+
+func constant(text string) part { return other(codec.Segment{Kind: codec.ConstSegment, Const: text}) }
+
+func sequence(n uint32) part {
+	return func(k *codec.Key, v *codec.KeyValues) {
+		k.Segments, v.Sequence = append(k.Segments, codec.Segment{Kind: codec.SequenceSegment}), &n
+	}
+}
+
+func bucket(b codec.Bucket, at time.Time) part {
+	return func(k *codec.Key, v *codec.KeyValues) {
+		k.Segments, k.Bucket, v.At = append(k.Segments, codec.Segment{Kind: codec.BucketSegment}), b, &at
+	}
+}
+
+func timed(f codec.TimeFormat, at time.Time) part {
+	return func(k *codec.Key, v *codec.KeyValues) {
+		k.Segments, k.Time, v.At = append(k.Segments, codec.Segment{Kind: codec.TimeSegment}), f, &at
+	}
+}
+
+// series adds a series value, given a pointer to it.
+func series(s codec.Segment, value any) part {
+	return func(k *codec.Key, v *codec.KeyValues) {
+		s.Series = len(v.Series)
+		k.Segments, v.Series = append(k.Segments, s), append(v.Series, value)
+	}
+}
+
+func enum(name string, f codec.KeyForm, of codec.Enum, v int64) part {
+	return series(codec.Segment{Name: name, Type: codec.EnumSegment, Form: f, Enum: of}, &v)
+}
+
+func value[T any](name string, f codec.KeyForm, v T) part {
+	types := []any{"", []byte(nil), false, int32(0), int64(0), uint32(0), uint64(0), time.Duration(0), time.Time{}, codec.UUID{}}
+	of := slices.IndexFunc(types, func(zero any) bool { _, ok := zero.(T); return ok })
+	return series(codec.Segment{Name: name, Type: codec.SegmentType(of), Form: f}, &v)
 }

@@ -61,12 +61,9 @@ func TestStructuredKeys(t *testing.T) {
 		delimiter := rapid.SampledFrom([]string{"", "#", "/", "::", "\x01", "|"}).Draw(t, "delimiter")
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[a-z]{0,3}"), rapid.SampledFrom([]string{"a b", "a\x00", "\x00", "a#b", "é", "a/"})).Draw(t, "text")
 		raw := []byte(rapid.OneOf(rapid.StringMatching("[a-z]{0,3}"), rapid.SampledFrom([]string{"\xff", "\x00\x01", "{~}"})).Draw(t, "bytes"))
-		w := codec.NewKeyWriter(nil, delimiter)
-		w.Structured()
-		w.String("text", codec.KeyForm{}, text)
-		w.Bytes("bytes", codec.KeyForm{Encoding: codec.KeyRaw}, raw)
-		w.Bucket(&week, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
-		key, err := w.Key()
+		k, v := parts{value("text", plain, text), value("bytes", inRaw, raw), bucket(week, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))}.key(delimiter)
+		k.Structured = true
+		key, err := k.Append(nil, &v)
 		if err != nil {
 			refusals := []error{codec.ErrKeySchema, codec.ErrEmpty, codec.ErrDelimiter, codec.ErrUTF8}
 			if !slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }) {
@@ -98,18 +95,13 @@ func TestStructuredRefuses(t *testing.T) {
 		{"/", "us-west1", codec.ErrKeySchema}, {"::", "a:b", codec.ErrKeySchema}, {"::", "a;b", nil},
 		{"", "", codec.ErrKeySchema}, {"", "\x00 #", nil}, {"#", strings.Repeat("z", 4000), nil},
 	} {
-		w := codec.NewKeyWriter(nil, c.delimiter)
-		w.Structured()
-		w.String("host", codec.KeyForm{}, c.text)
-		w.Const("x")
-		if _, err := w.Key(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-			t.Errorf("%q with %q: %v, want %v", c.text, c.delimiter, err, c.want)
-		}
-		plain := codec.NewKeyWriter(nil, c.delimiter)
-		plain.String("host", codec.KeyForm{}, c.text)
-		plain.Const("x")
-		if _, err := plain.Key(); err != nil {
+		k, v := parts{value("host", plain, c.text), constant("x")}.key(c.delimiter)
+		if _, err := k.Append(nil, &v); err != nil {
 			t.Errorf("%q with %q, without a schema: %v", c.text, c.delimiter, err)
+		}
+		k.Structured = true
+		if _, err := k.Append(nil, &v); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%q with %q: %v, want %v", c.text, c.delimiter, err, c.want)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package codec
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,7 +16,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
+
+// delimiters are those of drawn keys. Without one, keys are binary.
+var delimiters = []string{"#", "#", "::", "/", "\x00", "|", "", ""}
+
+// drawnEnum has the values of drawn enums.
+var drawnEnum = Enum{{0, "zero"}, {7, "seven"}, {-7, "lost"}}
 
 // drawnKey is a random key, with what its values are made from.
 type drawnKey struct {
@@ -24,7 +34,7 @@ type drawnKey struct {
 // drawKey draws a valid key with any kinds of segments, forms and delimiters.
 func drawKey(t *rapid.T) drawnKey {
 	var k drawnKey
-	k.Delimiter = rapid.SampledFrom([]string{"#", "#", "::", "\x00", ""}).Draw(t, "delimiter")
+	k.Delimiter = rapid.SampledFrom(delimiters).Draw(t, "delimiter")
 	for i := range rapid.IntRange(1, 4).Draw(t, "series") {
 		k.series(t, i)
 	}
@@ -34,7 +44,7 @@ func drawKey(t *rapid.T) drawnKey {
 	}
 	if rapid.Bool().Draw(t, "salt") {
 		salted := rapid.SliceOfNDistinct(rapid.IntRange(0, len(k.draw)-1), 1, -1, rapid.ID[int]).Draw(t, "salted")
-		k.insert(t, Segment{Kind: SaltSegment, Buckets: rapid.SampledFrom([]int{1, 2, 16, 300}).Draw(t, "buckets"), Salted: salted})
+		k.insert(t, Segment{Kind: SaltSegment, Buckets: rapid.SampledFrom([]int{1, 2, 16, 256, 257, 1000, 65536}).Draw(t, "buckets"), Salted: salted})
 	}
 	if k.Delimiter != "" && rapid.Bool().Draw(t, "metric") {
 		k.insert(t, Segment{Kind: MetricSegment})
@@ -46,36 +56,76 @@ func drawKey(t *rapid.T) drawnKey {
 	return k
 }
 
-// forms are forms for each type of a segment; not all fit every delimiter.
-var drawnForms = []KeyForm{
-	{}, {}, {Escape: true}, {Pad: 3}, {Encoding: KeyHex}, {Encoding: KeyRaw}, {Encoding: KeyRaw, Pad: 2}, {Encoding: KeyBase64URL}, {Encoding: KeyBase32Hex}, {Encoding: KeyBinary},
-	{Encoding: KeyBinary, Reverse: true}, {Encoding: KeyDecimal, Pad: 19}, {Encoding: KeyDecimal, Pad: 19, Reverse: true}, {Encoding: KeyHex, Pad: 16},
-	{Encoding: KeyBigEndian}, {Encoding: KeyLittleEndian},
-}
-
 // series adds a series value.
 func (k *drawnKey) series(t *rapid.T, i int) {
-	s := Segment{Name: fmt.Sprintf("s%d", i), Series: i, Type: SegmentType(rapid.IntRange(0, int(EnumSegment)).Draw(t, "type"))}
-	fitting := slices.DeleteFunc(slices.Clone(drawnForms), func(f KeyForm) bool { return f.Validate(s.Type, k.Delimiter) != nil })
-	s.Form = rapid.SampledFrom(fitting).Draw(t, "form")
-	k.draw = append(k.draw, drawers[s.Type])
-	if s.Type == EnumSegment {
-		s.Enum = Enum{{0, "zero"}, {7, "seven"}}
+	s := Segment{Name: fmt.Sprintf("s%d", i), Series: i, Type: SegmentType(rapid.IntRange(0, int(EnumSegment)).Draw(t, "type")), Enum: drawnEnum}
+	fitting := slices.DeleteFunc(allForms(), func(f KeyForm) bool { return f.Validate(s.Type, k.Delimiter) != nil })
+	if s.Form = rapid.SampledFrom(fitting).Draw(t, "form"); rapid.Bool().Draw(t, "default") && (KeyForm{}).Validate(s.Type, k.Delimiter) == nil {
+		s.Form = KeyForm{}
 	}
+	k.draw = append(k.draw, drawer(s.Type, s.Form))
 	k.insert(t, s)
 }
 
+// drawer draws pointers to values of a type, most of which fit a form.
+func drawer(of SegmentType, f KeyForm) func(t *rapid.T) any {
+	small := rapid.IntRange(0, 99).Filter(func(n int) bool { return len(fmt.Sprint(n)) <= max(1, f.Pad) })
+	switch {
+	case f.Pad == 0 || of == TimestampSegment:
+		return drawers[of]
+	case of == StringSegment:
+		return pointers(rapid.Map(rapid.SliceOfN(rapid.ByteRange(' ', '~'), f.Pad, f.Pad), func(b []byte) string { return string(b) }))
+	case of == BytesSegment:
+		return pointers(rapid.SliceOfN(rapid.Byte(), f.Pad, f.Pad))
+	case of == Int64Segment:
+		return pointers(rapid.OneOf(rapid.Map(small, func(n int) int64 { return int64(n) }), rapid.Int64()))
+	case of == Uint64Segment:
+		return pointers(rapid.OneOf(rapid.Map(small, func(n int) uint64 { return uint64(n) }), rapid.Uint64()))
+	}
+	return drawers[of]
+}
+
+// Bytes near the delimiters, escapes and terminators.
+var (
+	nasty     = rapid.OneOf(rapid.SliceOfN(rapid.SampledFrom([]byte("\x00\x01\x02\"#$%./0123:;<678ab{|}~\xfe\xff")), 0, 5), rapid.SliceOfN(rapid.Byte(), 0, 9))
+	nastyText = rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune("\x00\x01\x02\"#$%./01:;<678ab{|}~")), 0, 5, -1), rapid.String())
+	texts     = rapid.SampledFrom([]string{"a", "ab", "abc", "", "x#y", "#", "\x00", "é", "a\x00b", "$23"})
+	seconds   = rapid.Int64Range(0, math.MaxInt64/int64(time.Second))
+)
+
 // drawers draw pointers to values of each type.
 var drawers = [...]func(t *rapid.T) any{
-	StringSegment: pointers(rapid.SampledFrom([]string{"a", "ab", "abc", "", "x#y", "#", "\x00", "é", "a\x00b", "$23"})),
-	BytesSegment:  pointers(rapid.SampledFrom([][]byte{{1}, {1, 2}, []byte("#a"), {0, 255}, {}})),
-	BoolSegment:   pointers(rapid.Bool()),
-	Int32Segment:  pointers(rapid.SampledFrom([]int32{0, 1, -1, 35, 999, 1 << 30})),
-	Int64Segment:  pointers(rapid.SampledFrom([]int64{0, 1, -1, 35, 999, 1 << 40})), Uint32Segment: pointers(rapid.SampledFrom([]uint32{0, 35, 1 << 31})),
-	Uint64Segment: pointers(rapid.SampledFrom([]uint64{0, 35, 1 << 63})), DurationSegment: pointers(rapid.SampledFrom([]time.Duration{0, time.Second, -1})),
-	TimestampSegment: pointers(rapid.SampledFrom([]time.Time{time.Unix(1, 35).UTC(), time.Unix(1<<31, 0).UTC()})),
-	UUIDSegment:      pointers(rapid.SampledFrom([]UUID{{1, 35}, {'#', '#'}})),
-	EnumSegment:      pointers(rapid.SampledFrom([]int64{0, 7, 8})),
+	StringSegment:    pointers(rapid.OneOf(texts, texts, nastyText)),
+	BytesSegment:     pointers(rapid.OneOf(rapid.SampledFrom([][]byte{{1}, {1, 2}, []byte("#a"), {0, 255}, {}}), nasty)),
+	BoolSegment:      pointers(rapid.Bool()),
+	Int32Segment:     pointers(rapid.OneOf(rapid.SampledFrom([]int32{0, 1, -1, 9, 10, 35, 999, 1 << 30, math.MaxInt32, math.MinInt32}), rapid.Int32())),
+	Int64Segment:     pointers(rapid.OneOf(rapid.SampledFrom([]int64{0, 1, -1, 9, 10, 35, 999, 1 << 40, 999_999_999_999_999_999, math.MaxInt64, math.MinInt64}), rapid.Int64())),
+	Uint32Segment:    pointers(rapid.OneOf(rapid.SampledFrom([]uint32{0, 9, 10, 35, 1 << 31, math.MaxUint32}), rapid.Uint32())),
+	Uint64Segment:    pointers(rapid.OneOf(rapid.SampledFrom([]uint64{0, 9, 10, 35, 1 << 63, math.MaxInt64, math.MaxUint64, 9_999_999_999_999_999_999}), rapid.Uint64())),
+	DurationSegment:  pointers(rapid.OneOf(rapid.SampledFrom([]time.Duration{0, time.Second, -1}), rapid.Map(rapid.Int64(), func(v int64) time.Duration { return time.Duration(v) }))),
+	TimestampSegment: pointers(rapid.Map(seconds, func(s int64) time.Time { return time.Unix(s, s%1000).UTC() })),
+	UUIDSegment:      pointers(rapid.OneOf(rapid.SampledFrom([]UUID{{1, 35}, {'#', '#'}}), rapid.Map(rapid.SliceOfN(rapid.Byte(), 16, 16), func(b []byte) UUID { return UUID(b) }))),
+	EnumSegment:      pointers(rapid.SampledFrom([]int64{0, 7, 8, -7})),
+}
+
+// someValues has a pointer to a value of each type.
+var someValues = [...]any{Pointer("x"), &[]byte{'x'}, Pointer(true), Pointer[int32](1), Pointer[int64](1), Pointer[uint32](1), Pointer[uint64](1),
+	Pointer(time.Second), Pointer(time.Unix(1, 35).UTC()), new(UUID), new(int64)}
+
+// compareValues compares what two pointers to values of a type point to.
+func compareValues(a, b any) int {
+	switch x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(); {
+	case x.Type() == reflect.TypeFor[time.Time]():
+		return a.(*time.Time).Compare(*b.(*time.Time))
+	case x.CanInt():
+		return cmp.Compare(x.Int(), y.Int())
+	case x.CanUint():
+		return cmp.Compare(x.Uint(), y.Uint())
+	case x.Kind() == reflect.Bool:
+		return cmp.Compare(fmt.Sprint(x), fmt.Sprint(y))
+	default:
+		return cmp.Compare(fmt.Sprintf("%x", x), fmt.Sprintf("%x", y))
+	}
 }
 
 func pointers[T any](of *rapid.Generator[T]) func(t *rapid.T) any {
@@ -87,7 +137,13 @@ func pointers[T any](of *rapid.Generator[T]) func(t *rapid.T) any {
 
 // time adds the time or the bucket, or neither.
 func (k *drawnKey) time(t *rapid.T) {
-	switch format := rapid.SampledFrom([]TimeFormat{{Kind: UnixMillis}, {Kind: UnixMillis, Reverse: true}, {Kind: BinaryMillis}, {Layout: "2006-01-02"}}).Draw(t, "format"); rapid.IntRange(0, 3).Draw(t, "time") {
+	format := TimeFormat{Kind: TimeKind(rapid.IntRange(int(LayoutTime), int(BinaryShortSeconds)).Draw(t, "format"))}
+	if format.Kind == LayoutTime {
+		format.Layout = rapid.SampledFrom([]string{"2006-01-02", "20060102", "2006-01-02T15:04:05.000000000", "2006-002"}).Draw(t, "layout")
+	} else {
+		format.Reverse = rapid.Bool().Draw(t, "reversed")
+	}
+	switch rapid.IntRange(0, 4).Draw(t, "time") {
 	case 0:
 		k.Bucket = EndlessBucket
 	case 1:
@@ -95,6 +151,9 @@ func (k *drawnKey) time(t *rapid.T) {
 		k.insert(t, Segment{Kind: TimeSegment})
 	case 2:
 		k.Bucket = Bucket{Every: 24 * time.Hour, Label: Label{Format: format}}
+		k.insert(t, Segment{Kind: BucketSegment})
+	case 3:
+		k.Bucket = Bucket{Every: week, Label: Label{Kind: ISOWeekLabel}}
 		k.insert(t, Segment{Kind: BucketSegment})
 	default:
 		k.Bucket = Bucket{Every: week, Label: Label{Kind: NumberLabel, Prefix: "week", Pad: 4}}
@@ -136,7 +195,7 @@ func (k *drawnKey) empty() KeyValues {
 	v := KeyValues{Series: make([]any, len(k.draw)), Metric: new(string), At: new(time.Time), Sequence: new(uint32)}
 	for _, s := range k.Segments {
 		if s.Kind == SeriesSegment {
-			v.Series[s.Series] = [...]any{new(string), new([]byte), new(bool), new(int32), new(int64), new(uint32), new(uint64), new(time.Duration), new(time.Time), new(UUID), new(int64)}[s.Type]
+			v.Series[s.Series] = reflect.New(reflect.TypeOf(someValues[s.Type]).Elem()).Interface()
 		}
 	}
 	return v
@@ -213,29 +272,144 @@ func TestKeyRoundTrip(t *testing.T) {
 	})
 }
 
-// Reading a key with other bytes ends with an error, or with values that have these bytes.
-func TestParseBrokenKeys(t *testing.T) {
+// compare compares two parsed rows, and reports whether rows sort like that.
+func (k *drawnKey) compare(a, b *KeyValues) (order int, sorts bool) {
+	sorts = true
+	for i := range k.Segments {
+		s := &k.Segments[i]
+		by, falling := 0, false
+		switch s.Kind {
+		case SeriesSegment:
+			sorts = sorts && k.Sorts(s) && (!s.Joined || k.Width(s) > 0)
+			by, falling = compareValues(a.series(s.Series), b.series(s.Series)), s.Form.Reverse
+		case MetricSegment:
+			by = cmp.Compare(*a.Metric, *b.Metric)
+		case SaltSegment:
+			by = cmp.Compare(a.Salt, b.Salt)
+		case SequenceSegment:
+			by = cmp.Compare(*a.Sequence, *b.Sequence)
+		case BucketSegment:
+			sorts = sorts && k.Bucket.Sorted()
+			by, falling = a.At.Compare(*b.At), k.Bucket.Descending()
+		case TimeSegment:
+			by, falling = a.At.Compare(*b.At), k.Time.Reverse
+		}
+		if falling {
+			by = -by
+		}
+		order = cmp.Or(order, by)
+	}
+	return order, sorts
+}
+
+// checkOrder fails unless the keys of two drawn values sort like them.
+func (k *drawnKey) checkOrder(t *rapid.T) {
+	v := k.values(t)
+	a, err := k.Append(nil, &v)
+	for i, draw := range k.draw {
+		if rapid.Bool().Draw(t, "other") {
+			v.Series[i] = draw(t)
+		}
+	}
+	b, failed := k.Append(nil, &v)
+	x, y := k.empty(), k.empty()
+	if err != nil || failed != nil || k.Parse(string(a), &x) != nil || k.Parse(string(b), &y) != nil {
+		return
+	}
+	if want, sorts := k.compare(&x, &y); sorts && bytes.Compare(a, b) != want {
+		t.Fatalf("%+v\n%q and %q do not sort like their values: want %d", k.Key, a, b, want)
+	}
+}
+
+// Keys sort like the tuples of their values if all of their segments sort.
+func TestKeyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := drawKey(t)
-		v := k.values(t)
-		row, err := k.Append(nil, &v)
-		if err != nil {
-			return
-		}
-		row[rapid.IntRange(0, len(row)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("#a1:\x00\xff")).Draw(t, "byte")
-		row = row[:rapid.IntRange(0, len(row)).Draw(t, "length")]
-		parsed := k.empty()
-		if err := k.Verify(string(row), &parsed); err != nil {
-			if !errors.Is(err, ErrKey) {
-				t.Fatalf("%q: %v does not wrap ErrKey", row, err)
+		k.checkOrder(t)
+	})
+	for _, delimiter := range append(slices.Compact(slices.Clone(delimiters)), "7") {
+		for of := StringSegment; of <= EnumSegment; of++ { // drawn keys seldom have any one of three hundred forms
+			forms := slices.DeleteFunc(allForms(), func(f KeyForm) bool { return f.Validate(of, delimiter) != nil })
+			for _, f := range testlong.Sample(forms, 4) {
+				k := drawnKey{draw: []func(*rapid.T) any{drawer(of, f)}}
+				k.Key = Key{Delimiter: delimiter, Bucket: EndlessBucket, Segments: []Segment{{Type: of, Form: f, Enum: drawnEnum}, {Kind: SequenceSegment}}}
+				t.Run(fmt.Sprintf("%q %s %+v", delimiter, of, f), rapid.MakeCheck(func(t *rapid.T) {
+					k.checkOrder(t)
+					if rapid.IntRange(0, 9).Draw(t, "broken") == 0 {
+						k.checkBroken(t)
+					}
+				}))
 			}
+		}
+	}
+}
+
+// Escaped strings and raw bytes sort with every delimiter that EscapeFits accepts.
+func TestEscapeEveryDelimiter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		delimiter := string(rapid.SliceOfN(rapid.Byte(), 1, 2).Draw(t, "delimiter"))
+		if EscapeFits(delimiter) != nil {
 			return
 		}
-		if again, err := k.Append(nil, &parsed); string(again) != string(row) {
-			t.Fatalf("%+v\n%q was parsed, and built as %q, %v", k.Key, row, again, err)
-		}
+		near := rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte{delimiter[0] - 1, delimiter[0], delimiter[0] + 1, delimiter[0] + 2, '0', 'f'}))
+		s := Segment{Type: BytesSegment, Form: KeyForm{Encoding: KeyRaw, Escape: true}}
+		k := drawnKey{Key: Key{Delimiter: delimiter, Bucket: EndlessBucket, Segments: []Segment{s, s}}}
+		k.Segments[1].Series = 1
+		k.draw = slices.Repeat([]func(*rapid.T) any{pointers(rapid.SliceOfN(near, 1, 4))}, 2)
+		k.checkOrder(t)
 	})
 }
+
+// checkParse fails unless a row key is refused with an error about it, or is what is built from the values that are parsed.
+func (k *drawnKey) checkParse(t *rapid.T, row string) {
+	parsed := k.empty()
+	if err := k.Verify(row, &parsed); err != nil {
+		var fe *FieldError
+		if !errors.Is(err, ErrKey) || !errors.As(err, &fe) {
+			t.Fatalf("%+v\n%q: %v", k.Key, row, err)
+		}
+		return
+	}
+	if again, err := k.Append(nil, &parsed); string(again) != row {
+		t.Fatalf("%+v\n%q was parsed, and built as %q, %v", k.Key, row, again, err)
+	}
+}
+
+// checkBroken parses a key with every change of one byte to one of another kind, and without any of its bytes.
+func (k *drawnKey) checkBroken(t *rapid.T) {
+	v := k.values(t)
+	key, err := k.Append(nil, &v)
+	if err != nil {
+		return
+	}
+	row := string(key)
+	k.checkParse(t, row+k.Delimiter)
+	only := rapid.IntRange(0, len(row)).Draw(t, "at")
+	for i := range len(row) + 1 {
+		if testlong.Enabled() && i != only { // which draws many keys
+			continue
+		}
+		rest := row[min(i+1, len(row)):]
+		k.checkParse(t, row[:i])
+		k.checkParse(t, row[:i]+rest)
+		for _, c := range []byte("\x00\x01\x02 #$+-/012789:;=ABFabfgvwz|~\x7f\x80\xff") {
+			k.checkParse(t, row[:i]+string([]byte{c})+rest)
+			k.checkParse(t, row[:i]+string([]byte{c})+row[i:])
+		}
+	}
+}
+
+// parseAny parses any bytes, and broken keys.
+func parseAny(t *rapid.T) {
+	k := drawKey(t)
+	k.checkBroken(t)
+	k.checkParse(t, string(nasty.Draw(t, "row")))
+}
+
+// Reading a key with other bytes ends with an error, or with values that have these bytes.
+func TestParseBrokenKeys(t *testing.T) { rapid.Check(t, parseAny) }
+
+func FuzzParse(f *testing.F) { f.Fuzz(rapid.MakeFuzz(parseAny)) }
 
 // A value that is missing, or of another type, is an error.
 func TestKeyWithoutValues(t *testing.T) {

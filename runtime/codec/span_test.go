@@ -374,3 +374,16 @@ func TestSpanBetween(t *testing.T) {
 		}
 	}
 }
+
+// asInKey returns t with the resolution and range of f.
+func asInKey(f codec.TimeFormat, t time.Time) time.Time {
+	s, err := f.Append(nil, t)
+	if err != nil {
+		panic(err)
+	}
+	got, err := f.Parse(string(s))
+	if err != nil {
+		panic(err)
+	}
+	return got
+}
