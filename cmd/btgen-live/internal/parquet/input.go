@@ -16,8 +16,8 @@ import (
 )
 
 // NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the rows of
-// the file. The table conversions lists which types columns may have. A file that takes too much
-// memory is a [*LimitError]. If the columns do not fit the schema, the error is that of [format.HeaderError].
+// the file. The table conversions lists which types columns may have. It trusts the file. If the columns do not fit the
+// schema, the error is that of [format.HeaderError].
 func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
 	file, err := open(in, size)
 	if err != nil {
@@ -27,11 +27,11 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{builder: builder, in: in, size: size, file: file, buffer: make([]pq.Row, writeRows)}
+	r := &reader{builder: builder, file: file, buffer: make([]pq.Row, writeRows)}
 	stored := leaves(file)
 	paths := file.Schema().Columns()
 	if len(stored) != len(paths) {
-		return nil, damaged("its schema has %d columns, and describes %d", len(paths), len(stored))
+		return nil, fmt.Errorf("its schema has %d columns, and describes %d", len(paths), len(stored))
 	}
 	for k, path := range paths {
 		s, err := r.source(path, stored[k], o)
@@ -64,7 +64,7 @@ func leaves(file *pq.File) []*pqformat.SchemaElement {
 func (r *reader) source(path []string, stored *pqformat.SchemaElement, o format.ReaderOptions) (source, error) {
 	leaf, _ := r.file.Schema().Lookup(path...)
 	i, err := r.builder.Find(path[0])
-	s := source{index: i, leaf: leaf, builder: r.builder, options: o}
+	s := source{index: i, builder: r.builder, options: o}
 	switch {
 	case err != nil || i < 0:
 		return s, err
@@ -122,16 +122,13 @@ var errNested = fmt.Errorf("%w: want a single value", format.ErrValue)
 // open opens a file. The library panics for some damaged files.
 func open(in io.ReaderAt, size int64) (file *pq.File, err error) {
 	defer recovered(&err)
-	if err := checkFooter(in, size); err != nil {
-		return nil, err
-	}
 	return pq.OpenFile(in, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
 }
 
 // recovered turns a panic of the library into an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = damaged("%v", p)
+		*err = fmt.Errorf("it is damaged: %v", p)
 	}
 }
 
@@ -139,8 +136,6 @@ func recovered(err *error) {
 type reader struct {
 	builder *format.Builder
 	sources []source // per column of the file
-	in      io.ReaderAt
-	size    int64 // of in, in bytes
 	file    *pq.File
 	next    int      // index of the next row group
 	rows    pq.Rows  // of the current row group
@@ -152,7 +147,6 @@ type reader struct {
 // source is a column of the file.
 type source struct {
 	conversion
-	leaf    pq.LeafColumn
 	index   int // of the column of the event; -1 to ignore
 	column  *format.Column
 	builder *format.Builder
@@ -197,9 +191,6 @@ func (r *reader) fill() (err error) {
 			groups := r.file.RowGroups()
 			if r.next == len(groups) {
 				return io.EOF
-			}
-			if err := r.check(r.next); err != nil {
-				return err
 			}
 			r.rows = groups[r.next].Rows()
 			r.next++

@@ -43,6 +43,9 @@ func openFile(in io.Reader, l *layout.Layout, o format.ReaderOptions) (format.Re
 		return nil, errors.New("want a file that is not compressed: Parquet cannot be read from a stream")
 	}
 	info, err := file.Stat()
+	if err == nil {
+		err = try(file)
+	}
 	if err != nil {
 		return nil, err
 	}

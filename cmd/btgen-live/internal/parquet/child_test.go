@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -18,7 +20,6 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -65,15 +66,24 @@ func fileOf(t testing.TB, codec compress.Codec, texts, numbers encoding.Encoding
 }
 
 // read reads a file, and returns the number of its events, and the bytes that were allocated.
-func read(l *layout.Layout, file []byte) (events int, allocated uint64, err error) {
+func read(t testing.TB, l *layout.Layout, content []byte) (events int, allocated uint64, err error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file.parquet")
+	assert.Must(t, os.WriteFile(path, content, 0o600))
+	file, err := os.Open(path)
+	assert.Must(t, err)
+	defer file.Close()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r, err := parquet.NewReader(bytes.NewReader(file), int64(len(file)), l, format.ReaderOptions{IgnoreUnknown: true})
+	r, err := format.Find("parquet").Read(file, l, format.ReaderOptions{IgnoreUnknown: true})
 	for err == nil {
 		var e dynamic.Event
 		e, _, err = r.Next()
 		if _, ok := errors.AsType[*format.InputError](err); ok {
 			err = nil
+		}
+		if number, ok := at(e.Values, 1).(int64); ok && number != int64(events) {
+			err = fmt.Errorf("event %d is that of number %d", events, number)
 		}
 		if events++; len(e.Series) > 1 || events > 1e6 {
 			err = errors.New("too many events")
@@ -86,32 +96,37 @@ func read(l *layout.Layout, file []byte) (events int, allocated uint64, err erro
 	return events, after.TotalAlloc - before.TotalAlloc, err
 }
 
-// codecs and encodings are those that files may have.
-var codecs = map[string]compress.Codec{"none": &pq.Uncompressed, "snappy": &pq.Snappy, "gzip": &pq.Gzip, "zstd": &pq.Zstd, "brotli": &pq.Brotli}
+// at returns a value; nil if there is none.
+func at(values []any, i int) any {
+	if i < len(values) {
+		return values[i]
+	}
+	return nil
+}
+
+// codecs are those that files may have.
+var codecs = map[string]compress.Codec{
+	"none": &pq.Uncompressed, "snappy": &pq.Snappy, "gzip": &pq.Gzip, "zstd": &pq.Zstd, "brotli": &pq.Brotli, "lz4": &pq.Lz4Raw,
+}
 
 // eachFile calls f with files of all compressions, encodings and versions of pages.
 func eachFile(t *testing.T, events, size int, f func(name string, file []byte)) {
 	for name, codec := range testlong.SampleMap(codecs, 3) {
 		for version := 1; version <= 2; version++ {
-			for _, as := range []struct{ texts, numbers encoding.Encoding }{{&pq.Plain, &pq.Plain}, {&pq.RLEDictionary, &pq.RLEDictionary}, {&pq.DeltaLengthByteArray, &pq.DeltaBinaryPacked}} {
+			for _, as := range []struct{ texts, numbers encoding.Encoding }{
+				{&pq.Plain, &pq.Plain}, {&pq.RLEDictionary, &pq.RLEDictionary}, {&pq.DeltaLengthByteArray, &pq.DeltaBinaryPacked}, {&pq.DeltaByteArray, &pq.Plain},
+			} {
 				f(fmt.Sprintf("%s, version %d, %s", name, version, as.texts), fileOf(t, codec, as.texts, as.numbers, version, events, size))
 			}
 		}
 	}
 }
 
-// Files of all compressions and encodings are read, but for those that are refused by name.
+// Files of all compressions and encodings are read.
 func TestFilesOfOthers(t *testing.T) {
 	l := dynamictest.Resolve(t, []byte(schemaText))
-	for name, file := range map[string][]byte{
-		"LZ4_RAW": fileOf(t, &pq.Lz4Raw, &pq.Plain, &pq.Plain, 2, 10, 10), "DELTA_BYTE_ARRAY": fileOf(t, &pq.Zstd, &pq.DeltaByteArray, &pq.Plain, 2, 10, 10),
-	} {
-		if _, _, err := read(l, file); err == nil || !strings.Contains(err.Error(), name+" is not supported") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 	eachFile(t, 5000, 20, func(name string, file []byte) {
-		if n, _, err := read(l, file); n != 5000 || err != nil {
+		if n, _, err := read(t, l, file); n != 5000 || err != nil {
 			t.Errorf("%s: %d events, %v", name, n, err)
 		}
 	})
@@ -132,7 +147,7 @@ func TestForgedFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	limitGarbage(t)
 	eachFile(t, 300, 30, func(name string, file []byte) {
-		for range testlong.Pick(10, 500) {
+		for range testlong.Pick(4, 100) {
 			forged := bytes.Clone(file)
 			for range random.IntN(3) + 1 {
 				at := random.IntN(len(forged))
@@ -155,8 +170,8 @@ func TestForgedFiles(t *testing.T) {
 			if len(forged) > 12 && random.IntN(2) == 0 { // keep the end, which has the size of the footer
 				forged = append(forged[:len(forged)-8], file[len(file)-8:]...)
 			}
-			if _, allocated, _ := read(l, forged); allocated > most {
-				t.Errorf("%s: a file of %d bytes takes %d MB", name, len(forged), allocated>>20)
+			if n, allocated, err := read(t, l, forged); allocated > most || err == nil && n != 300 {
+				t.Errorf("%s: a file of %d bytes takes %d MB, and has %d events", name, len(forged), allocated>>20, n)
 			}
 		}
 	})
@@ -175,13 +190,8 @@ func TestBombs(t *testing.T) {
 		// A list of 2^28 structs, each of which has a byte.
 		"a list": append(append(append([]byte("PAR1\x29\xfc\xff\xff\xff\x3f"), make([]byte, 1<<20)...), footer(1<<20 + 6)[len("PAR1 a footer that is much shorter "):]...), "PAR1"...),
 	}
-	for name, codec := range codecs {
-		if name == "zstd" || name != "none" && testlong.Enabled() {
-			files["a large page, "+name] = fileOf(t, codec, &pq.Plain, &pq.Plain, 2, 1, 32<<20)
-		}
-	}
 	for name, file := range files {
-		if n, allocated, err := read(l, file); err == nil || n > 0 && err == nil || allocated > most {
+		if n, allocated, err := read(t, l, file); err == nil || allocated > most {
 			t.Errorf("%s, %d bytes: %d events, %d MB, %v", name, len(file), n, allocated>>20, err)
 		} else {
 			t.Logf("%s, %d bytes: %d MB, %v", name, len(file), allocated>>20, err)
