@@ -20,7 +20,7 @@ import (
 //   - a timeuuid is a UUID of version 1, which has a time (RFC 9562, section 5.1);
 //   - floats have 5 digits, and doubles 12, unless FLOATPRECISION and DOUBLEPRECISION say otherwise.
 var cassandra = Format{
-	Name: "cassandra", Title: "CSV of COPY TO in Apache Cassandra", Cells: true, cql: true, scan: scanCells,
+	Name: "cassandra", Title: "CSV of COPY TO in Apache Cassandra", Cells: true, cql: true, NewScanner: scanCells,
 }
 
 // idTime returns the time in a timeuuid. It returns false for other texts.

@@ -46,7 +46,7 @@ type CSVOptions struct {
 
 var csvFormat = Format{
 	Name: "csv", Title: "comma-separated values", Extensions: []string{".csv"}, Cells: true,
-	NewWriter: encoded(NewCSV), scan: scanCells,
+	NewWriter: encoded(NewCSV), NewScanner: scanCells,
 }
 
 // cellScanner scans comma-separated values (RFC 4180) with a header, whose columns may be in any order. An empty cell
@@ -70,6 +70,12 @@ func scanCells(in io.Reader, o ReaderOptions) (Scanner, error) {
 	err := s.header()
 	return s, Uncommented(s.names, err)
 }
+
+// Names implements [ColumnScanner].
+func (s *cellScanner) Names() []string { return s.names }
+
+// Bind implements [ColumnScanner]: texts are parsed as any type.
+func (s *cellScanner) Bind([]*Column, ReaderOptions) error { return nil }
 
 // header reads the header, unless the names of the columns are given.
 func (s *cellScanner) header() error {

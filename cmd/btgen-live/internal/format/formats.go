@@ -9,8 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// Format is a format of events in files. A format of text that is read scans records, of which one reader makes
-// events. Each has a file of its own, whose comments say which documentation its facts are from.
+// Format is a format of events in files. A format that is read scans records, of which one reader makes events. Each
+// has a file of its own, whose comments say which documentation its facts are from.
 type Format struct {
 	Name       string        // of the flag --format
 	Title      string        // for people
@@ -25,12 +25,10 @@ type Format struct {
 	Binary     bool          // whether it is no text, and a file without its end is of no use
 	cql        bool          // whether it is CSV of cqlsh: with escapes, hexadecimal bytes, and times that are timeuuids
 
-	// NewReader returns a reader of what is no text; nil otherwise.
-	NewReader func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error)
 	// NewWriter returns a writer of columns; nil if events are only read.
 	NewWriter func(out io.Writer, l *layout.Layout, columns []Column, o WriterOptions) Writer
-	// scan returns a scanner of records; nil if NewReader is not, or if events are only written.
-	scan func(in io.Reader, o ReaderOptions) (Scanner, error)
+	// NewScanner returns a scanner of records; nil if events are only written.
+	NewScanner func(in io.Reader, o ReaderOptions) (Scanner, error)
 }
 
 // formats are all formats of this package, and those that others register. A new one is registered here.
@@ -72,34 +70,25 @@ func FindExtension(extension string) *Format {
 }
 
 // Reads reports whether events can be read.
-func (f *Format) Reads() bool { return f.NewReader != nil || f.scan != nil }
+func (f *Format) Reads() bool { return f.NewScanner != nil }
 
 // Writes reports whether events can be written.
 func (f *Format) Writes() bool { return f.NewWriter != nil }
 
-// Read returns a reader of the events of a schema; Reads must be true. Errors are those of options, and of
-// [HeaderError].
-func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	if f.NewReader != nil {
-		return f.NewReader(in, l, o)
-	}
-	return newRecordReader(f, in, l, o)
-}
-
 // Scans reports whether the format has a scanner for proposals of schemas.
-func (f *Format) Scans() bool { return f.scan != nil && !f.Objects }
+func (f *Format) Scans() bool { return f.Reads() && !f.Objects && !f.Binary }
 
 // Scan returns a scanner of the records of the format, of which Scans must be true. Errors are those
 // of options, and of [HeaderError].
 func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) {
 	o.CSV.cql = f.cql
-	s, err := f.scan(in, o)
+	s, err := f.NewScanner(in, o)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
-	if cells, ok := s.(*cellScanner); ok {
-		for _, name := range cells.names {
+	if columns, ok := s.(ColumnScanner); ok {
+		for _, name := range columns.Names() {
 			if seen[name] {
 				return nil, HeaderError(name, ErrTwice)
 			}

@@ -16,7 +16,7 @@ import (
 var graphite = Format{
 	Name: "graphite", Title: "plaintext protocol of Graphite",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
-	scan: scanLines(noQuotes, parseGraphite),
+	NewScanner: scanLines(noQuotes, parseGraphite),
 }
 
 // parseGraphite parses a line.

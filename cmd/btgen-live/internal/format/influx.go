@@ -24,7 +24,7 @@ import (
 var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
 	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
-	scan: scanLines(escapedQuotes, (*line).influx),
+	NewScanner: scanLines(escapedQuotes, (*line).influx),
 }
 
 // influx parses a point.

@@ -89,11 +89,11 @@ type ReaderOptions struct {
 // syntax returns a syntax error.
 func syntax(text string) error { return fmt.Errorf("%w: %s", ErrSyntax, text) }
 
-// Builder makes events of values by name.
-type Builder struct {
+// builder makes events of values by name.
+type builder struct {
 	layout   *layout.Layout
 	columns  []Column
-	parse    []func(text []byte) (any, error) // per column
+	parsers  []func(text []byte) (any, error) // per column
 	byName   map[partName]int                 // in the input, which may be those of any part
 	required []bool                           // per column
 	seen     []bool                           // per column, in the current line
@@ -103,16 +103,16 @@ type Builder struct {
 	defaults []any         // per column, the value of ReaderOptions.Series; nil if there is none
 }
 
-// NewBuilder returns a builder of events of a schema. It returns an error for names that the schema does not have.
-func NewBuilder(l *layout.Layout, o ReaderOptions) (*Builder, error) {
-	p := &Builder{
+// newBuilder returns a builder of events of a schema. It returns an error for names that the schema does not have.
+func newBuilder(l *layout.Layout, o ReaderOptions) (*builder, error) {
+	p := &builder{
 		layout: l, columns: inputColumns(l), byName: map[partName]int{}, options: o,
 		times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.cql},
 	}
 	for i := range p.columns {
 		c := &p.columns[i]
 		p.byName[partName{AnyPart, c.Name}] = i
-		p.parse = append(p.parse, p.parserOf(c))
+		p.parsers = append(p.parsers, p.parserOf(c))
 		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()) && !(c.part == fieldPart && o.Partial))
 	}
 	p.seen = make([]bool, len(p.columns))
@@ -145,7 +145,7 @@ func sorted(m map[string]string) iter.Seq2[string, string] {
 
 // lookup returns the index of the column of a value with a name, or of one of any part with another name; or else
 // leftOut or noColumn.
-func (p *Builder) lookup(of partName, other string) int {
+func (p *builder) lookup(of partName, other string) int {
 	if i, ok := p.byName[of]; ok {
 		return i
 	}
@@ -156,14 +156,14 @@ func (p *Builder) lookup(of partName, other string) int {
 }
 
 // setDefaults parses ReaderOptions.Series.
-func (p *Builder) setDefaults() error {
+func (p *builder) setDefaults() error {
 	p.defaults = make([]any, len(p.columns))
 	for name, text := range sorted(p.options.Series) {
 		i := slices.IndexFunc(p.columns, func(c Column) bool { return c.Name == name && c.part == seriesPart })
 		if i < 0 {
 			return fmt.Errorf("%w %q in its series", ErrUnknown, shown([]byte(name)))
 		}
-		v, err := p.Parse(i, []byte(text), TextKind)
+		v, err := p.parse(i, []byte(text), TextKind)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -174,7 +174,7 @@ func (p *Builder) setDefaults() error {
 
 // parserOf returns a parser of the values of a column, which accepts times and bytes in the forms of
 // other systems, too.
-func (p *Builder) parserOf(c *Column) func(text []byte) (any, error) {
+func (p *builder) parserOf(c *Column) func(text []byte) (any, error) {
 	own := parserOf(&c.Field)
 	switch c.Type {
 	case schema.Timestamp:
@@ -209,15 +209,12 @@ func (p *Builder) parserOf(c *Column) func(text []byte) (any, error) {
 	return own
 }
 
-// Column returns a column by index.
-func (p *Builder) Column(i int) *Column { return &p.columns[i] }
-
-// Parse parses the text of a value of a column, of a kind.
-func (p *Builder) Parse(column int, text []byte, kind Kind) (any, error) {
+// parse parses the text of a value of a column, of a kind.
+func (p *builder) parse(column int, text []byte, kind Kind) (any, error) {
 	if c := &p.columns[column]; numeric(c.Type) || c.Type == schema.Bool || c.Type == schema.Timestamp {
 		text = bytes.TrimSpace(text)
 	}
-	v, err := p.parse[column](text)
+	v, err := p.parsers[column](text)
 	if err == nil {
 		err = exact(&p.columns[column].Field, v, text, kind)
 	}
@@ -225,7 +222,7 @@ func (p *Builder) Parse(column int, text []byte, kind Kind) (any, error) {
 }
 
 // hexDigits returns the digits of bytes as PostgreSQL or Cassandra write them.
-func (p *Builder) hexDigits(text []byte) ([]byte, bool) {
+func (p *builder) hexDigits(text []byte) ([]byte, bool) {
 	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {
 		return digits, true
 	}
@@ -235,37 +232,37 @@ func (p *Builder) hexDigits(text []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// Start starts an event, in memory that the next one takes.
-func (p *Builder) Start() *dynamic.Event {
+// start starts an event, in memory that the next one takes.
+func (p *builder) start() *dynamic.Event {
 	clear(p.seen)
 	p.event = dynamic.Event{Series: make([]any, len(p.layout.Series)), Values: make([]any, len(p.layout.Fields))}
 	return &p.event
 }
 
-// Set sets the value of a column, which must have the Go type that package value lists.
-func (p *Builder) Set(e *dynamic.Event, i int, v any) {
+// assign sets the value of a column, which must have the Go type that package value lists.
+func (p *builder) assign(e *dynamic.Event, i int, v any) {
 	p.seen[i] = true
 	p.columns[i].set(e, v)
 }
 
-// Find returns the index of the column with a name that was not found before; a negative one if its values are left
-// out. Otherwise, the error wraps [ErrUnknown] or [ErrTwice].
-func (p *Builder) Find(name string) (int, error) {
+// find returns the column with a name that was not found before; nil if its values are left out. Otherwise, the error
+// wraps [ErrUnknown] or [ErrTwice].
+func (p *builder) find(name string) (*Column, error) {
 	switch i := p.lookup(partName{AnyPart, name}, name); {
 	case i == noColumn && !p.options.IgnoreUnknown:
-		return i, p.unknown(name)
-	case i >= 0 && p.seen[i]:
-		return i, ErrTwice
+		return nil, p.unknown(name)
+	case i < 0:
+		return nil, nil
+	case p.seen[i]:
+		return nil, ErrTwice
 	default:
-		if i >= 0 {
-			p.seen[i] = true
-		}
-		return i, nil
+		p.seen[i] = true
+		return &p.columns[i], nil
 	}
 }
 
 // unknown returns the error of a name that the schema does not have.
-func (p *Builder) unknown(name string) error {
+func (p *builder) unknown(name string) error {
 	var names []string
 	for i := range p.columns {
 		names = append(names, p.columns[i].Name)
@@ -280,9 +277,9 @@ func (p *Builder) unknown(name string) error {
 	return fmt.Errorf("%w %q; it has %s", ErrUnknown, shown, strings.Join(names, ", "))
 }
 
-// Complete sets the defaults of an event. It returns the name of the first column that is
+// complete sets the defaults of an event. It returns the name of the first column that is
 // missing; empty if there is none.
-func (p *Builder) Complete(e *dynamic.Event) string {
+func (p *builder) complete(e *dynamic.Event) string {
 	for i := range p.columns {
 		switch c := &p.columns[i]; {
 		case p.seen[i]:
@@ -294,20 +291,20 @@ func (p *Builder) Complete(e *dynamic.Event) string {
 			c.set(e, c.Default)
 		}
 	}
-	return p.Missing()
+	return p.missing()
 }
 
-// completeJoined is Complete for an event whose fields are those of several ones.
-func (p *Builder) completeJoined(e *dynamic.Event) string {
+// completeJoined is complete for an event whose fields are those of several ones.
+func (p *builder) completeJoined(e *dynamic.Event) string {
 	for i := range p.columns {
 		p.seen[i] = p.columns[i].part != fieldPart || p.columns[i].Value(e) != nil
 	}
-	return p.Complete(e)
+	return p.complete(e)
 }
 
-// Missing returns the name of the first column that an event must have and that was not
+// missing returns the name of the first column that an event must have and that was not
 // given; empty if there is none.
-func (p *Builder) Missing() string {
+func (p *builder) missing() string {
 	for i := range p.columns {
 		if !p.seen[i] && p.required[i] {
 			return p.columns[i].Name

@@ -91,7 +91,7 @@ var (
 // with [ErrScattered] or [ErrFar], unless the tables merge them.
 type Joiner struct {
 	reader   Reader
-	parser   *Builder
+	parser   *builder
 	ids      *Identities
 	emitted  recent[emitted]
 	most     int  // events that it holds: one if only those that follow each other are joined
@@ -142,7 +142,7 @@ func NewJoiner(reader Reader, l *layout.Layout, o ReaderOptions, merges bool) (*
 
 func newJoiner(reader Reader, l *layout.Layout, o ReaderOptions, most int) (*Joiner, error) {
 	o.Partial = false
-	p, err := NewBuilder(l, o)
+	p, err := newBuilder(l, o)
 	ids := NewIdentities(l)
 	if most == 1 {
 		ids.precision = time.Nanosecond // others may have the same stored time, and are reported

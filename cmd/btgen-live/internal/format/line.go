@@ -48,7 +48,7 @@ func (s *lineScanner) Scan(r *Record) error {
 	for {
 		number := max(1, s.line)
 		err := s.next()
-		if r.reset(s.text(), number); err == ErrTooLong {
+		if r.Reset(s.text(), number); err == ErrTooLong {
 			return &InputError{Line: number, Column: 1, Err: err}
 		} else if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 
 var ndjsonFormat = Format{
 	Name: "ndjson", Title: "JSON objects", Extensions: []string{".ndjson", ".jsonl", ".json"}, Objects: true,
-	NewWriter: encoded(NewNDJSON), scan: scanLines(escapedQuotes, (*line).object),
+	NewWriter: encoded(NewNDJSON), NewScanner: scanLines(escapedQuotes, (*line).object),
 }
 
 // whole adds lines to the record until all objects, arrays and strings that it begins have ended.

@@ -19,7 +19,7 @@ import (
 var openTSDB = Format{
 	Name: "opentsdb", Title: "put lines of OpenTSDB",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
-	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) {
+	NewScanner: func(in io.Reader, o ReaderOptions) (Scanner, error) {
 		return scanLines(noQuotes, func(p *line) { parsePut(p, o.Unit) })(in, o)
 	},
 }

@@ -27,7 +27,7 @@ import (
 var prometheus = Format{
 	Name: "prometheus", Title: "text-based format of Prometheus", Extensions: []string{".prom"},
 	Unit: time.Millisecond, Metric: "metric", Rest: "labels",
-	scan: scanSamples(false),
+	NewScanner: scanSamples(false),
 }
 
 // openMetrics is the text format of OpenMetrics. By its specification (OpenMetrics 1.0, section "ABNF"),
@@ -42,7 +42,7 @@ var prometheus = Format{
 var openMetrics = Format{
 	Name: "openmetrics", Title: "text format of OpenMetrics",
 	Unit: time.Second, Metric: "metric", Rest: "labels",
-	scan: scanSamples(true),
+	NewScanner: scanSamples(true),
 }
 
 const blank = " \t"

@@ -193,16 +193,10 @@ func written(t *rapid.T, name string, l *layout.Layout, events []dynamic.Event) 
 // parsed returns the events in a text or a file.
 func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Event {
 	in := io.Reader(bytes.NewReader(text))
-	if rapid.Bool().Draw(t, "slow") {
+	if name != "parquet" && rapid.Bool().Draw(t, "slow") {
 		in = iotest.OneByteReader(in)
 	}
-	var r format.Reader
-	var err error
-	if name == "parquet" {
-		r, err = parquet.NewReader(bytes.NewReader(text), int64(len(text)), l, format.ReaderOptions{})
-	} else {
-		r, err = format.Find(name).Read(in, l, format.ReaderOptions{})
-	}
+	r, err := format.Find(name).Read(in, l, format.ReaderOptions{})
 	assert.Must(t, err)
 	var out []dynamic.Event
 	for {

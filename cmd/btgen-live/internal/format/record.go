@@ -23,6 +23,15 @@ type Scanner interface {
 	Scan(r *Record) error
 }
 
+// ColumnScanner is a Scanner of a file with columns.
+type ColumnScanner interface {
+	Scanner
+	// Names returns the names of the columns.
+	Names() []string
+	// Bind says which columns of events they are; nil for those that are left out. Errors are those of [HeaderError].
+	Bind(to []*Column, o ReaderOptions) error
+}
+
 // Record is what a line contains. It is valid until the next call of Scan.
 type Record struct {
 	Line    int // on which it begins, counted from 1
@@ -40,6 +49,9 @@ type Value struct {
 	Kind Kind
 	Name []byte // empty for a metric and a time
 	Text []byte // without quotes and escapes
+
+	// Parsed is the value itself, with the Go type that package value lists; nil if it is Text.
+	Parsed any
 
 	at   int // offset in the line
 	end  int // offset after it in JSON; 0 in other formats
@@ -95,8 +107,8 @@ const (
 	bareKind   // JSON that is no string
 )
 
-// reset empties the record for a line.
-func (r *Record) reset(text []byte, line int) {
+// Reset empties the record for a line.
+func (r *Record) Reset(text []byte, line int) {
 	r.Line, r.text, r.more, r.Values, r.arena = line, text, false, r.Values[:0], r.arena[:0]
 }
 
@@ -110,7 +122,7 @@ func (r *Record) add(v Value) {
 // recordReader reads the records of a format as events. A record whose values are not all valid has no
 // part in any event.
 type recordReader struct {
-	*Builder
+	*builder
 	format  *Format
 	scanner Scanner
 	record  Record
@@ -131,8 +143,9 @@ type place struct {
 	column int // index, as column returns it
 }
 
-// newRecordReader returns a reader of the records of a format.
-func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
+// Read returns a reader of the events of a schema; Reads must be true. Errors are those of options, and of
+// [HeaderError].
+func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
 	names := slices.Sorted(maps.Keys(o.Names))
 	for _, name := range names {
 		if strings.Contains(name, "+") {
@@ -140,7 +153,7 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 		}
 	}
 	o.CSV.cql, o.parts = f.cql, f.Metric != ""
-	scanner, err := f.scan(in, o)
+	scanner, err := f.NewScanner(in, o)
 	if err != nil {
 		return nil, err
 	}
@@ -148,15 +161,15 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	o.Unit = cmp.Or(o.Unit, f.Unit)
 	join := f.Points && !o.Partial
 	o.Partial = o.Partial || join
-	if r.Builder, err = NewBuilder(l, o); err != nil {
+	if r.builder, err = newBuilder(l, o); err != nil {
 		return nil, err
 	}
 	if f.Rest != "" {
 		r.rest = r.ofSeries(r.lookup(partName{AnyPart, f.Rest}, f.Rest))
 	}
-	if cells, ok := scanner.(*cellScanner); ok {
-		if err := r.header(cells.names, names); err != nil {
-			return nil, Uncommented(cells.names, err)
+	if s, ok := scanner.(ColumnScanner); ok {
+		if err := r.header(s, names); err != nil {
+			return nil, Uncommented(s.Names(), err)
 		}
 	}
 	if join {
@@ -166,21 +179,25 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 }
 
 // header finds the columns of a file. If they do not fit the schema, the error is that of HeaderError.
-func (p *Builder) header(columns, renamed []string) error {
+func (p *builder) header(s ColumnScanner, renamed []string) error {
+	columns := s.Names()
+	var to []*Column
 	for _, name := range columns {
-		if _, err := p.Find(name); err != nil {
+		c, err := p.find(name)
+		if err != nil {
 			return HeaderError(name, err)
 		}
+		to = append(to, c)
 	}
 	for _, name := range renamed {
 		if !slices.Contains(columns, name) {
 			return HeaderError(name, errNotInHeader)
 		}
 	}
-	if missing := p.Missing(); missing != "" {
+	if missing := p.missing(); missing != "" {
 		return HeaderError(missing, ErrMissing)
 	}
-	return nil
+	return s.Bind(to, p.options)
 }
 
 // column returns the index of the column of the k-th value, as lookup does. A metric and a time without names stand
@@ -206,7 +223,7 @@ func (r *recordReader) column(k int, v *Value) int {
 }
 
 // ofSeries returns the index of a column if its values are strings of the series; otherwise noColumn.
-func (p *Builder) ofSeries(i int) int {
+func (p *builder) ofSeries(i int) int {
 	if i < 0 || p.columns[i].Type != schema.String || p.columns[i].part != seriesPart {
 		return noColumn
 	}
@@ -223,14 +240,14 @@ func (r *recordReader) Next() (dynamic.Event, int, error) {
 		if err := r.scanner.Scan(&r.record); err != nil {
 			return dynamic.Event{}, r.record.Line, err
 		}
-		e := r.Start()
+		e := r.start()
 		use, err := r.bind(e)
 		if err == nil && !use {
 			r.skipped.Add(1)
 			continue
 		}
 		if err == nil {
-			if name := r.Complete(e); name != "" {
+			if name := r.complete(e); name != "" {
 				err = lacks(r.record.Line, name)
 			}
 		}
@@ -268,7 +285,7 @@ func (r *recordReader) bind(e *dynamic.Event) (bool, error) {
 	if err != nil {
 		return true, &InputError{Line: r.record.Line, Column: 1, Name: r.columns[r.rest].Name, Err: err}
 	}
-	r.Set(e, r.rest, text)
+	r.assign(e, r.rest, text)
 	return true, nil
 }
 
@@ -300,7 +317,10 @@ func (r *recordReader) set(e *dynamic.Event, i int, v *Value) (string, error) {
 			return c.Name, err
 		}
 	}
-	value, err := r.Parse(i, text, v.Kind)
+	value, err := v.Parsed, error(nil)
+	if value == nil {
+		value, err = r.parse(i, text, v.Kind)
+	}
 	if at, ok := value.(time.Time); ok && v.Part == TimePart && r.assumed && at.Year() == 1970 {
 		err = r.early(v.Text)
 	}
@@ -308,7 +328,7 @@ func (r *recordReader) set(e *dynamic.Event, i int, v *Value) (string, error) {
 		err = ErrTwice
 	}
 	if err == nil {
-		r.Set(e, i, value)
+		r.assign(e, i, value)
 	}
 	return c.Name, err
 }
@@ -321,7 +341,7 @@ func (r *recordReader) early(text []byte) error {
 }
 
 // fits returns an error for a value of another kind than those of the type of a column.
-func (p *Builder) fits(c *Column, v *Value) error {
+func (p *builder) fits(c *Column, v *Value) error {
 	if v.Kind == TextKind || v.Part == TimePart {
 		return nil
 	}

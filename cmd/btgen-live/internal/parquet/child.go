@@ -11,14 +11,12 @@ import (
 	"runtime/metrics"
 	"strings"
 	"time"
-
-	pq "github.com/parquet-go/parquet-go"
 )
 
 // A file of a few kilobytes can describe gigabytes: sizes and counts in it are numbers that anybody can write, and
-// compressed or repeated data grow without limit. The library trusts them, and a Go program that runs out of memory ends.
-// A file is therefore first read by a child process, which ends when it takes too much memory. What it could read, this
-// process can read, too.
+// compressed or repeated data grow without limit. The library trusts them, and a Go program that runs out of memory
+// ends. A file is therefore first read by a child process, which ends when it takes too much memory. What it could
+// read, this process can read, too.
 
 // Limits of the child process. They are far above what files take that programs write.
 const (
@@ -60,26 +58,27 @@ func watchMemory() {
 	}
 }
 
-// readAll reads all rows of a file. The library makes rows with fewer columns where a column has fewer values than others.
+// readAll reads all rows of a file. The library makes rows with fewer columns where a column has fewer values than
+// others.
 func readAll(in *os.File) error {
 	info, err := in.Stat()
 	if err != nil {
 		return err
 	}
-	file, err := open(in, info.Size())
+	s, err := open(in, info.Size())
 	if err != nil {
 		return err
 	}
-	r, rows := &reader{file: file, buffer: make([]pq.Row, writeRows)}, int64(0)
-	for ; err == nil; err = r.fill() {
-		for _, row := range r.ready {
-			if rows++; len(row) < len(file.Schema().Columns()) {
+	rows := int64(0)
+	for ; err == nil; err = s.fill() {
+		for _, row := range s.ready {
+			if rows++; len(row) < len(s.sources) {
 				return fmt.Errorf("row %d lacks a column", rows)
 			}
 		}
 	}
-	if err == io.EOF && rows != file.NumRows() {
-		return fmt.Errorf("it has %d rows, and states %d", rows, file.NumRows())
+	if err == io.EOF && rows != s.file.NumRows() {
+		return fmt.Errorf("it has %d rows, and states %d", rows, s.file.NumRows())
 	} else if err == io.EOF {
 		return nil
 	}

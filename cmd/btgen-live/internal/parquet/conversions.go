@@ -23,7 +23,7 @@ type conversion struct {
 	from []string      // the physical type, followed by the logical type if there is one
 	to   []schema.Type // of columns of events
 	need need
-	read func(s *source, v pq.Value) (any, error)
+	read func(s *source, v pq.Value) (any, error) // a format.Value, or one of the type of the column
 }
 
 // need is an option without which values are ambiguous.
@@ -131,18 +131,16 @@ func double(_ *source, v pq.Value) (any, error) { return v.Double(), nil }
 
 func raw(_ *source, v pq.Value) (any, error) { return append([]byte{}, v.ByteArray()...), nil }
 
-// text parses a value as that of a file of text.
-func (s *source) text(v pq.Value) (any, error) {
-	return s.builder.Parse(s.index, slices.Clone(v.ByteArray()), format.TextKind)
-}
+// text returns a value as that of a file of text.
+func (s *source) text(v pq.Value) (any, error) { return format.Value{Text: v.ByteArray()}, nil }
 
 // number converts an integer to any number that has its value.
 func (s *source) number(v pq.Value) (any, error) {
 	n, unsigned := s.integer(v)
 	if unsigned {
-		return s.builder.Parse(s.index, strconv.AppendUint(nil, uint64(n), 10), format.IntKind)
+		return format.Value{Text: strconv.AppendUint(nil, uint64(n), 10), Kind: format.IntKind}, nil
 	}
-	return s.builder.Parse(s.index, strconv.AppendInt(nil, n, 10), format.IntKind)
+	return format.Value{Text: strconv.AppendInt(nil, n, 10), Kind: format.IntKind}, nil
 }
 
 // integer returns an integer, and whether it has the bits of an unsigned one.
@@ -253,8 +251,8 @@ func (s *source) decimal(v pq.Value) (any, error) {
 	case scale < 0 || scale > maxDigits:
 		return nil, errDigits
 	case scale == 0:
-		return s.builder.Parse(s.index, n.Append(nil, 10), format.IntKind)
+		return format.Value{Text: n.Append(nil, 10), Kind: format.IntKind}, nil
 	}
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
-	return s.builder.Parse(s.index, []byte(new(big.Rat).SetFrac(n, ten).FloatString(scale)), format.TextKind)
+	return format.Value{Text: []byte(new(big.Rat).SetFrac(n, ten).FloatString(scale))}, nil
 }

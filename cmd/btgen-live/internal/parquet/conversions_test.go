@@ -13,7 +13,6 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 )
@@ -116,7 +115,7 @@ func converted(t *testing.T, node pq.Node, v pq.Value, to string, o format.Reade
 		t.Fatal(err)
 	}
 	assert.Must(t, w.Close())
-	r, err := parquet.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()), l, o)
+	r, err := format.Find("parquet").Read(bytes.NewReader(out.Bytes()), l, o)
 	if err == nil {
 		e, _, failed := r.Next()
 		if err = failed; err == nil {

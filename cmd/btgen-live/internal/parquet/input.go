@@ -1,8 +1,10 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -10,98 +12,138 @@ import (
 	pqformat "github.com/parquet-go/parquet-go/format"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the rows of
-// the file. The table conversions lists which types columns may have. It trusts the file. If the columns do not fit the
-// schema, the error is that of [format.HeaderError].
-func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
-	file, err := open(in, size)
-	if err != nil {
-		return nil, err
-	}
-	builder, err := format.NewBuilder(l, o)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{builder: builder, file: file, buffer: make([]pq.Row, writeRows)}
-	stored := leaves(file)
-	paths := file.Schema().Columns()
-	if len(stored) != len(paths) {
-		return nil, fmt.Errorf("its schema has %d columns, and describes %d", len(paths), len(stored))
-	}
-	for k, path := range paths {
-		s, err := r.source(path, stored[k], o)
-		if err != nil {
-			return nil, format.HeaderError(path[0], err)
+// scan returns a scanner of the rows of a file, which it trusts if it is in memory.
+func scan(in io.Reader, _ format.ReaderOptions) (format.Scanner, error) {
+	content, ok := in.(interface {
+		io.ReaderAt
+		Size() int64
+	})
+	if file, is := in.(*os.File); is {
+		info, err := file.Stat()
+		if err == nil {
+			err = try(file)
 		}
-		r.sources = append(r.sources, s)
+		if err != nil {
+			return nil, err
+		}
+		content, ok = io.NewSectionReader(file, 0, info.Size()), true
 	}
-	if err := r.checkUnit(o.Unit); err != nil {
-		return nil, err
+	if !ok {
+		return nil, errors.New("want a file that is not compressed: Parquet cannot be read from a stream")
 	}
-	if missing := r.builder.Missing(); missing != "" {
-		return nil, format.HeaderError(missing, format.ErrMissing)
-	}
-	return r, nil
+	return open(content, content.Size())
 }
 
-// leaves returns the elements of the schema of a file that are no groups, in the order of the columns.
-func leaves(file *pq.File) []*pqformat.SchemaElement {
-	var out []*pqformat.SchemaElement
+// open opens a file. The library panics for some damaged files.
+func open(in io.ReaderAt, size int64) (s *scanner, err error) {
+	defer recovered(&err)
+	file, err := pq.OpenFile(in, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+	if err != nil {
+		return nil, err
+	}
+	s = &scanner{file: file, buffer: make([]pq.Row, writeRows)}
 	for i := range file.Metadata().Schema {
 		if e := &file.Metadata().Schema[i]; e.Type.Valid {
-			out = append(out, e)
+			s.sources = append(s.sources, source{stored: e})
 		}
 	}
-	return out
-}
-
-// source returns the source of a column of the file.
-func (r *reader) source(path []string, stored *pqformat.SchemaElement, o format.ReaderOptions) (source, error) {
-	leaf, _ := r.file.Schema().Lookup(path...)
-	i, err := r.builder.Find(path[0])
-	s := source{index: i, builder: r.builder, options: o}
-	switch {
-	case err != nil || i < 0:
-		return s, err
-	case len(path) > 1 || leaf.Node.Repeated():
-		return s, errNested
+	if n := len(file.Schema().Columns()); n != len(s.sources) {
+		return nil, fmt.Errorf("its schema has %d columns, and describes %d", n, len(s.sources))
 	}
-	s.column = r.builder.Column(i)
-	if logical := leaf.Node.Type().LogicalType(); logical != nil {
-		s.logical = logical.Value
-	}
-	own := strings.HasPrefix(r.file.Metadata().CreatedBy, createdBy)
-	if s.column.Type == schema.Duration && own {
-		s.options.Unit = time.Nanosecond // as Writer writes them
-	}
-	from := typeName(leaf.Node.Type(), stored)
-	if s.conversion, err = find(from, s.column.Type, &s.options); err != nil || s.column.Name != "time" {
-		return s, err
-	}
-	_, s.checked = s.logical.(*pqformat.TimestampType)
-	s.checked = s.checked && o.Unit == 0 && !own
 	return s, nil
 }
 
-// checkUnit returns an error for --time-unit if no column needs it, and the time has another one by its type.
-func (r *reader) checkUnit(unit time.Duration) error {
-	var err error
-	for i := range r.sources {
-		s := &r.sources[i]
-		if unit == 0 || s.column == nil || s.column.Type != schema.Timestamp && s.column.Type != schema.Duration {
+// recovered turns a panic of the library into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("it is damaged: %v", p)
+	}
+}
+
+// scanner scans the rows of a file, whose numbers are the lines of its records. The table conversions lists which types columns
+// may have.
+type scanner struct {
+	file    *pq.File
+	sources []source // per column of the file that has values
+	next    int      // index of the next row group
+	rows    pq.Rows  // of the current row group
+	buffer  []pq.Row // memory of ready
+	ready   []pq.Row // rows that are read
+	row     int      // number of the last row, counted from 1
+}
+
+// source is a column of the file.
+type source struct {
+	conversion
+	stored  *pqformat.SchemaElement
+	name    []byte
+	column  *format.Column // of the event; nil to ignore it
+	options format.ReaderOptions
+	logical pqformat.LogicalTypeValue // nil if there is none
+	checked bool                      // whether times in 1970 are errors
+}
+
+// Names implements [format.ColumnScanner].
+func (s *scanner) Names() (names []string) {
+	for _, field := range s.file.Schema().Fields() {
+		names = append(names, field.Name())
+	}
+	return names
+}
+
+// errNested is the error of a column that is a list or a group.
+var errNested = fmt.Errorf("%w: want a single value", format.ErrValue)
+
+// Bind implements [format.ColumnScanner].
+func (s *scanner) Bind(to []*format.Column, o format.ReaderOptions) error {
+	for i, name := range s.Names() {
+		if to[i] == nil {
 			continue
 		}
-		own := s.ownUnit()
-		if own == 0 && s.need != zone {
+		if err := s.bind(name, to[i], o); err != nil {
+			return format.HeaderError(name, err)
+		}
+	}
+	return s.checkUnit(o.Unit)
+}
+
+// bind decides how the values of a column are read as those of a column of the event.
+func (s *scanner) bind(name string, to *format.Column, o format.ReaderOptions) (err error) {
+	leaf, ok := s.file.Schema().Lookup(name)
+	if !ok || leaf.Node.Repeated() {
+		return errNested
+	}
+	from := &s.sources[leaf.ColumnIndex]
+	from.name, from.column, from.options = []byte(name), to, o
+	if logical := leaf.Node.Type().LogicalType(); logical != nil {
+		from.logical = logical.Value
+	}
+	own := strings.HasPrefix(s.file.Metadata().CreatedBy, createdBy)
+	if to.Type == schema.Duration && own {
+		from.options.Unit = time.Nanosecond // as Writer writes them
+	}
+	_, typed := from.logical.(*pqformat.TimestampType)
+	from.checked = typed && to.Name == "time" && o.Unit == 0 && !own
+	from.conversion, err = find(typeName(leaf.Node.Type(), from.stored), to.Type, &from.options)
+	return err
+}
+
+// checkUnit returns an error for --time-unit if no column needs it, and the time has another one by its type.
+func (s *scanner) checkUnit(unit time.Duration) (err error) {
+	for i := range s.sources {
+		from := &s.sources[i]
+		if unit == 0 || from.column == nil || from.column.Type != schema.Timestamp && from.column.Type != schema.Duration {
+			continue
+		}
+		own := from.ownUnit()
+		if own == 0 && from.need != zone {
 			return nil
 		}
-		if s.column.Name == "time" && own != unit {
-			err = format.HeaderError(s.column.Name, fmt.Errorf("its type has the unit %v, which --time-unit does not change: "+
+		if from.column.Name == "time" && own != unit {
+			err = format.HeaderError("time", fmt.Errorf("its type has the unit %v, which --time-unit does not change: "+
 				"leave out the flag, or write the file with the right unit", own))
 		}
 	}
@@ -116,93 +158,51 @@ func (s *source) early(at time.Time) error {
 	return fmt.Errorf("%w: %s is in 1970, in the unit of the type, %v: write the file with the right one, or add it as --time-unit if it is right", format.ErrValue, at.Format(time.RFC3339Nano), s.ownUnit())
 }
 
-// errNested is the error of a column that is a list or a group.
-var errNested = fmt.Errorf("%w: want a single value", format.ErrValue)
-
-// open opens a file. The library panics for some damaged files.
-func open(in io.ReaderAt, size int64) (file *pq.File, err error) {
-	defer recovered(&err)
-	return pq.OpenFile(in, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
-}
-
-// recovered turns a panic of the library into an error.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("it is damaged: %v", p)
-	}
-}
-
-// reader implements [NewReader].
-type reader struct {
-	builder *format.Builder
-	sources []source // per column of the file
-	file    *pq.File
-	next    int      // index of the next row group
-	rows    pq.Rows  // of the current row group
-	buffer  []pq.Row // memory of ready
-	ready   []pq.Row // rows that are read
-	row     int      // number of the last row, counted from 1
-}
-
-// source is a column of the file.
-type source struct {
-	conversion
-	index   int // of the column of the event; -1 to ignore
-	column  *format.Column
-	builder *format.Builder
-	options format.ReaderOptions
-	logical pqformat.LogicalTypeValue // nil if there is none
-	checked bool                      // whether times in 1970 are errors
-}
-
-// Next implements [format.Reader].
-func (r *reader) Next() (dynamic.Event, int, error) {
-	if len(r.ready) == 0 {
-		if err := r.fill(); err != nil {
-			return dynamic.Event{}, r.row + 1, err
-		}
-	}
-	row := r.ready[0]
-	r.ready = r.ready[1:]
-	r.row++
-	e := r.builder.Start()
-	for _, v := range row {
-		s := &r.sources[v.Column()]
-		if s.index < 0 || v.IsNull() {
-			continue
-		}
-		value, err := s.read(s, v)
-		if err != nil {
-			return *e, r.row, &format.InputError{Line: r.row, Column: 1, Name: s.column.Name, Err: err}
-		}
-		r.builder.Set(e, s.index, value)
-	}
-	if missing := r.builder.Complete(e); missing != "" {
-		return *e, r.row, &format.InputError{Line: r.row, Column: 1, Name: missing, Err: format.ErrMissing}
-	}
-	return *e, r.row, nil
-}
-
-// fill reads rows. It returns io.EOF at the end.
-func (r *reader) fill() (err error) {
-	defer recovered(&err)
-	for {
-		if r.rows == nil {
-			groups := r.file.RowGroups()
-			if r.next == len(groups) {
-				return io.EOF
-			}
-			r.rows = groups[r.next].Rows()
-			r.next++
-		}
-		n, err := r.rows.ReadRows(r.buffer)
-		r.ready = r.buffer[:n]
-		if err == io.EOF {
-			err = r.rows.Close()
-			r.rows = nil
-		}
-		if n > 0 || err != nil {
+// Scan implements [format.Scanner].
+func (s *scanner) Scan(r *format.Record) error {
+	for len(s.ready) == 0 {
+		if err := s.fill(); err != nil {
 			return err
 		}
 	}
+	row := s.ready[0]
+	s.ready = s.ready[1:]
+	s.row++
+	r.Reset(nil, s.row)
+	for _, v := range row {
+		from := &s.sources[v.Column()]
+		if from.column == nil || v.IsNull() {
+			continue
+		}
+		read, err := from.read(from, v)
+		if err != nil {
+			return &format.InputError{Line: s.row, Column: 1, Name: from.column.Name, Err: err}
+		}
+		value, isText := read.(format.Value)
+		if value.Name = from.name; !isText {
+			value.Parsed = read
+		}
+		r.Values = append(r.Values, value)
+	}
+	return nil
+}
+
+// fill reads rows. It returns io.EOF at the end.
+func (s *scanner) fill() (err error) {
+	defer recovered(&err)
+	if s.rows == nil {
+		groups := s.file.RowGroups()
+		if s.next == len(groups) {
+			return io.EOF
+		}
+		s.rows = groups[s.next].Rows()
+		s.next++
+	}
+	n, err := s.rows.ReadRows(s.buffer)
+	s.ready = s.buffer[:n]
+	if err == io.EOF {
+		err = s.rows.Close()
+		s.rows = nil
+	}
+	return err
 }

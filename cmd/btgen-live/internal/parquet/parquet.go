@@ -9,10 +9,8 @@
 package parquet
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -29,27 +27,11 @@ const createdBy = "btgen"
 
 func init() {
 	format.Register(&format.Format{
-		Name: "parquet", Title: "Apache Parquet", Extensions: []string{".parquet"}, Binary: true, NewReader: openFile,
+		Name: "parquet", Title: "Apache Parquet", Extensions: []string{".parquet"}, Binary: true, NewScanner: scan,
 		NewWriter: func(out io.Writer, l *layout.Layout, columns []format.Column, _ format.WriterOptions) format.Writer {
 			return NewWriter(out, l, columns)
 		},
 	})
-}
-
-// openFile is NewReader for a file.
-func openFile(in io.Reader, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
-	file, ok := in.(*os.File)
-	if !ok {
-		return nil, errors.New("want a file that is not compressed: Parquet cannot be read from a stream")
-	}
-	info, err := file.Stat()
-	if err == nil {
-		err = try(file)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return NewReader(file, info.Size(), l, o)
 }
 
 const (

@@ -9,7 +9,6 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 )
@@ -31,7 +30,7 @@ func TestUnits(t *testing.T) {
 						t.Fatal(err)
 					}
 					assert.Must(t, w.Close())
-					r, err := parquet.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()), l, format.ReaderOptions{Zone: time.UTC, Unit: flag})
+					r, err := format.Find("parquet").Read(bytes.NewReader(out.Bytes()), l, format.ReaderOptions{Zone: time.UTC, Unit: flag})
 					if refused := err != nil && strings.Contains(err.Error(), "--time-unit"); refused != (flag != 0 && flag != typed) {
 						t.Errorf("type of %v, flag %v: %v", typed, flag, err)
 					}
