@@ -192,7 +192,7 @@ func (c *comparison) compare(n int) {
 	lost := map[look]bool{} // in this pair
 	for i, what := range c.new.looksOf(q) {
 		shown := after[i]
-		if q.read(what.read).aside || p.read(what.read) == nil && c.ends(q.table(what.read), is) {
+		if q.read(what.read).Aside || p.read(what.read) == nil && c.ends(q.table(what.read), is) {
 			continue
 		}
 		saw, comparable := c.before(p, q, before, what, shown, c.pairs[n].was)

@@ -41,7 +41,7 @@ type Read struct {
 	Table int
 	Idle  bool // the table serves no reads: it is only compared with itself, while it serves none
 
-	aside bool // it is not compared, and only there for others
+	Aside bool // it is not compared, and only there for others
 }
 
 // Field is a field of events.

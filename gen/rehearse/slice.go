@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -269,71 +270,38 @@ func walk(e *Epoch, done map[*Epoch]bool, visit func(*Epoch)) {
 	}
 }
 
-// describe returns what is rehearsed of fields in an epoch and in those before it, but for the names of their own:
-// equal texts have equal losses, but for names.
+// describe returns what is rehearsed of fields in an epoch and in those before it, with numbers in place of their names and
+// of those of their columns: equal texts have equal losses, but for names.
 func (f *fields) describe(e *Epoch) string {
 	var b strings.Builder
-	names := map[string]string{}
-	plain := func(name string) string {
-		if names[name] == "" {
-			names[name] = fmt.Sprint(len(names))
-		}
-		return names[name]
+	var names []string
+	for _, id := range f.own {
+		_, name, _ := strings.Cut(id, sep)
+		names = append(names, name)
 	}
-	numbers := map[*Epoch]int{}
-	walk(e, map[*Epoch]bool{}, func(e *Epoch) { numbers[e] = len(numbers) })
+	own, numbers := slices.Clone(names), map[*Epoch]int{}
+	walk(e, map[*Epoch]bool{}, func(e *Epoch) {
+		numbers[e] = len(numbers)
+		for l := range e.Program.layouts() {
+			for _, c := range l.Columns {
+				if slices.Contains(own, c.Field) && !slices.Contains(names, c.Key) {
+					names = append(names, c.Key)
+				}
+			}
+		}
+	})
 	walk(e, map[*Epoch]bool{}, func(e *Epoch) {
 		fmt.Fprintln(&b, "epoch", e.Now, e.Filled)
 		for _, o := range e.After {
 			fmt.Fprintln(&b, "after", numbers[o])
 		}
-		for i := range e.Program.Schemas {
-			s := &e.Program.Schemas[i]
-			own := func(field string) string {
-				if slices.Contains(f.own, s.Name+sep+field) {
-					return plain("field " + field)
-				}
-				return field
-			}
-			s.describeTo(&b, own, plain)
-		}
+		text, _ := json.Marshal(e.Program.Schemas) // which is plain
+		b.Write(text)
 	})
-	return b.String()
-}
-
-// describeTo writes the facts of a schema. own returns the name of a field, and plain a number in place of another name.
-func (s *Schema) describeTo(b *strings.Builder, own, plain func(name string) string) {
-	var lines []string
-	flush := func() {
-		slices.Sort(lines)
-		fmt.Fprintln(b, strings.Join(lines, "\n"))
-		lines = nil
+	var plain []string
+	for i, name := range names {
+		text, _ := json.Marshal(name)
+		plain = append(plain, string(text), fmt.Sprintf(`"own %d"`, i))
 	}
-	for _, f := range s.Fields {
-		lines = append(lines, fmt.Sprint("field ", own(f.ID), " ", f.Optional, f.Default))
-	}
-	flush()
-	fmt.Fprintln(b, s.Name, s.Reads)
-	for i := range s.Tables {
-		t := &s.Tables[i]
-		fmt.Fprintln(b, "table", t.Name, t.Newest)
-		for k := range t.Layouts {
-			l := &t.Layouts[k]
-			fmt.Fprintln(b, l.Since, l.Place, l.Rows, l.Form, l.Families)
-			for _, c := range l.Columns {
-				key := c.Key
-				if own(c.Field) != c.Field {
-					key = plain("column " + key)
-				}
-				lines = append(lines, fmt.Sprint("column ", own(c.Field), " ", c.Family, " ", key, " ", c.Coding, c.Statistics, c.Values, c.Named, c.Older))
-			}
-			if r := l.Rollup; r != nil {
-				fmt.Fprintln(b, r.Family, r.Every, r.Rule, r.Idle)
-				for _, f := range r.Fields {
-					lines = append(lines, fmt.Sprint("summary ", own(f.Field), f.Name == f.Field))
-				}
-			}
-			flush()
-		}
-	}
+	return strings.NewReplacer(plain...).Replace(b.String())
 }
