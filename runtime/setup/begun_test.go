@@ -1,10 +1,15 @@
 package setup_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -67,5 +72,58 @@ func TestHistoryOfWithdrawnLayout(t *testing.T) {
 		if same(t, "refused", refused(err), []string{"older_layout:t/m"}); strings.Contains(err.Error(), "is withdrawn") != now.Before(edge) {
 			t.Errorf("at %s: %v", now, err)
 		}
+	}
+}
+
+// unsampled is a client that is denied to search table t.
+type unsampled struct {
+	store.Client
+	wait bool // for the end of the call, instead
+}
+
+func (c unsampled) OpenTable(table string) bigtable.TableAPI {
+	if api := c.Client.OpenTable(table); table != "t" {
+		return api
+	}
+	return unsampledTable{c.Client.OpenTable(table), c.wait}
+}
+
+type unsampledTable struct {
+	bigtable.TableAPI
+	wait bool
+}
+
+func (t unsampledTable) SampleRowKeys(ctx context.Context) ([]string, error) {
+	if t.wait {
+		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	return nil, status.Error(codes.PermissionDenied, "no sampling")
+}
+
+// TestHistoryOfSearchedLayout begins a layout by time later, in a table that cannot be searched for events that it would hide: nobody
+// knows whether there are some. TestScripts searches tables that have some.
+func TestHistoryOfSearchedLayout(t *testing.T) {
+	edge, err := time.Parse(time.RFC3339, newYear)
+	must(t, err)
+	tables := store.Tables([]*store.Mapping{{Table: laidOut(since(newYear, hourly)), Since: edge, Older: []*store.Mapping{{Table: laidOut(until(newYear, daily))}}}})
+	for _, tt := range []struct {
+		wait bool
+		says string
+	}{{false, "no sampling"}, {true, "it took longer than 1s"}} {
+		b := start(t)
+		_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)})
+		must(t, err)
+		client, o := unsampled{b.Client, tt.wait}, setup.Options{Now: func() time.Time { return edge.Add(-time.Hour) }, Timeout: time.Second}
+		_, err = setup.Setup(t.Context(), b.Admin, client, tables, o)
+		if same(t, "refused", refused(err), []string{"later_events:t/m"}); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%v, want %q", err, tt.says)
+		}
+		o.Allow = refused(err)
+		_, err = setup.Setup(t.Context(), b.Admin, client, tables, o)
+		must(t, err)
+		o.Allow = nil // it is known from now on, and nobody searches
+		_, err = setup.Setup(t.Context(), b.Admin, client, tables, o)
+		must(t, err)
 	}
 }

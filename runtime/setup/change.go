@@ -31,7 +31,7 @@ type Change struct {
 	// "shorter_age", "fewer_versions", "longer_age", "one_second", "default_expiration", "drop_rule",
 	// "value_type", "row_key_schema", "drop_tier", "change_bundle", "drop_bundle",
 	// "drop_protection", "older_layout", "other_layout",
-	// "unexpired_layout", "unfinished_layout", "begun_layout" or "micros".
+	// "unexpired_layout", "unfinished_layout", "begun_layout", "later_events" or "micros".
 	// A change without hazards is safe.
 	Hazards []string
 	// Reasons describe the effect on data and the cases in which Bigtable rejects the

@@ -1,11 +1,15 @@
 package setup
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/facts"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // A layout that has ended may be forgotten when its events have expired: a week after the time to
@@ -94,30 +98,73 @@ func (h *layoutHistory) unexpired(l facts.Layouts, i int, edge time.Time, other 
 	return "", ""
 }
 
-// begun makes a layout by time that the history does not know, and that began in the past, one to
-// be allowed by name: events since then are stored in the layout before it, where reads do not
-// look for them. There are none in a table that does not exist. of are the recorded layouts.
+// bounds returns the times at which layouts begin or end that the history does not know. of are the recorded layouts.
+func bounds(own facts.Layouts, of []recordedLayout) []time.Time {
+	if len(of) == 0 {
+		return own.Bounds()
+	}
+	have := of[len(of)-1].layouts
+	if how, ok := own.Continues(have); ok { // its older layouts are judged by whether they have expired
+		all := own[:how.Above].Bounds()
+		if how.Ended {
+			all = append(all, own[how.Above].Until())
+		}
+		return all
+	}
+	known := have.Bounds()
+	return slices.DeleteFunc(own.Bounds(), func(at time.Time) bool { return slices.ContainsFunc(known, at.Equal) })
+}
+
+// begun makes a layout by time that the history does not know one to be allowed by name if it began in the past, or if it hides
+// stored events with later times, such as forecasts: these are in the layout before it, where reads do not look for them. There are
+// none in a table that does not exist. of are the recorded layouts.
 func (h *layoutHistory) begun(c *Change, own facts.Layouts, of []recordedLayout) {
 	if len(c.Hazards) > 0 {
 		return
 	}
-	bounds := own.Bounds()
-	if len(of) > 0 {
-		have := of[len(of)-1].layouts
-		if how, ok := own.Continues(have); ok { // its older layouts are judged by whether they have expired
-			bounds = own[:how.Above].Bounds()
-			if how.Ended {
-				bounds = append(bounds, own[how.Above].Until())
-			}
-		} else {
-			known := have.Bounds()
-			bounds = slices.DeleteFunc(bounds, func(at time.Time) bool { return slices.ContainsFunc(known, at.Equal) })
-		}
-	}
-	for _, at := range bounds {
+	for _, at := range bounds(own, of) {
 		if !at.After(h.now()) {
 			c.hazard("begun_layout", "", "the history does not know this layout, which began at "+at.Format(time.RFC3339Nano)+": events that programs with another layout wrote since then are not found: choose a later since, or make sure that there are none")
 			return
 		}
 	}
+	if says := h.later[[2]string{c.Table, own.String()}]; says != "" {
+		c.hazard("later_events", "E38", says)
+	}
+}
+
+// look searches existing tables for stored events that layouts hide which are still to begin, and which the history does not know. It
+// gives up after the timeout. What programs with the old code write from now on is not seen.
+func (h *layoutHistory) look(ctx context.Context, client store.Client, declared []store.Table, live map[string]*liveTable, o Options) {
+	for _, t := range declared {
+		id := o.TablePrefix + t.ID
+		i := slices.IndexFunc(h.own[id], func(own facts.Layouts) bool { return own.String() == t.Layout })
+		if live[id] == nil || i < 0 {
+			continue
+		}
+		ends := slices.DeleteFunc(bounds(h.own[id][i], h.rows[id].ofSchema(h.own[id], i)), func(at time.Time) bool { return !at.After(h.now()) })
+		if len(ends) == 0 {
+			continue
+		}
+		limited, cancel := call.Within(ctx, o.Timeout)
+		found, err := t.Hidden(limited, client, ends, store.ReaderOptions{TablePrefix: o.TablePrefix, Timeout: o.Timeout, Now: o.Now})
+		if found.Events > 0 || err != nil {
+			if limited.Err() != nil && ctx.Err() == nil {
+				err = fmt.Errorf("it took longer than %s", o.Timeout)
+			}
+			h.later[[2]string{id, t.Layout}] = hides(found, slices.MinFunc(ends, time.Time.Compare), err)
+		}
+		cancel()
+	}
+}
+
+// hides says that a layout hides stored events from a time on, or that nobody knows, because the search for them has failed.
+func hides(found store.HiddenEvents, from time.Time, failed error) string {
+	since := "from " + showDay(from) + " on, when its new layout begins"
+	if found.Events == 0 {
+		return fmt.Sprintf("the search for stored events %s, which would be hidden, has failed: %v: give it more time (Options.Timeout, --timeout), or make sure that there are none, and allow this", since, failed)
+	}
+	least := map[bool]string{true: "at least "}[failed != nil]
+	return fmt.Sprintf("%s%d stored events %s, would be hidden, up to %s, such as in row %q: choose a since after them, delete them, or allow this to hide them",
+		least, found.Events, since, showDay(found.Last), found.Row)
 }

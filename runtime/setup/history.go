@@ -97,6 +97,7 @@ type layoutHistory struct {
 	now   func() time.Time
 	added map[string]bool            // tables for which this setup has added a step
 	own   map[string][]facts.Layouts // of each schema of the setup, by table
+	later map[[2]string]string       // why new layouts may hide stored events, by table and text; see look
 }
 
 // recordedLayout is a recorded layout with its facts.
@@ -110,7 +111,7 @@ func newHistory(ctx context.Context, client store.Client, admin retryAdmin, tabl
 	if o.NoHistory || !slices.ContainsFunc(tables, func(t store.Table) bool { return t.Layout != "" }) {
 		return nil, nil
 	}
-	h := &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}, own: map[string][]facts.Layouts{}}
+	h := &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}, own: map[string][]facts.Layouts{}, later: map[[2]string]string{}}
 	var err error
 	for _, t := range tables {
 		if h.own[t.ID], err = layoutsOf(&t); err != nil {

@@ -67,7 +67,8 @@ type Admin interface {
 // layout whose events may not have expired, or with another one in its place ("unexpired_layout");
 // one that contradicts what a setup has recorded that has not created the table yet
 // ("unfinished_layout"); and one by time that the history of an existing table does not know,
-// although it has begun ("begun_layout"); and the first one in an existing table with the granularity MICROS, if only timestamps
+// although it has begun ("begun_layout"), or that would hide stored events with later times ("later_events"), which Setup
+// searches for at most Options.Timeout, once for each new layout; and the first one in an existing table with the granularity MICROS, if only timestamps
 // contain the times of its events ("micros"). client reads and writes the history; it may be nil with
 // Options.NoHistory.
 //
@@ -98,6 +99,7 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	if err := CheckDrafts(tables, o); err != nil {
 		return Plan{}, err
 	}
+	declared := tables
 	tables, err := prepare(tables, o.TablePrefix)
 	if err != nil {
 		return Plan{}, err
@@ -121,6 +123,9 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	}
 	if err := confirmInstance(ctx, r.admin, tables, r.live); err != nil {
 		return Plan{}, err
+	}
+	if r.history != nil {
+		r.history.look(ctx, client, declared, r.live, o)
 	}
 	plan := r.plan(tables, o.Allow)
 	if o.Confirm != nil {

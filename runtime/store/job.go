@@ -134,18 +134,23 @@ type RowClaims interface {
 // means DefaultWorkers, and a negative number 1. After an error, which it returns, it cancels the reads of the
 // others. If ctx ends, the error is its cause.
 func (s *Scanner[E]) Each(ctx context.Context, workers int, from, to time.Time, use func(row *ScannedRow[E], err error) error) error {
-	ranges, err := s.Splits(ctx)
-	if err != nil {
-		return err
-	}
-	l := job.Local{Parallel: max(1, cmp.Or(workers, DefaultWorkers)), Cancels: true}
-	err = l.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		for row, err := range s.Rows(ctx, ranges[i], from, to) {
+	return s.untyped().inRanges(ctx, workers, func(ctx context.Context, within KeyRange) error {
+		for row, err := range s.Rows(ctx, within, from, to) {
 			if err := use(&row, err); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// inRanges calls use for ranges of row keys that cover the table; see [Scanner.Each].
+func (s *scanner) inRanges(ctx context.Context, workers int, use func(ctx context.Context, within KeyRange) error) error {
+	ranges, err := s.splits(ctx)
+	if err != nil {
+		return err
+	}
+	l := job.Local{Parallel: max(1, cmp.Or(workers, DefaultWorkers)), Cancels: true}
+	err = l.Each(ctx, len(ranges), func(ctx context.Context, i int) error { return use(ctx, ranges[i]) })
 	return cmp.Or(context.Cause(ctx), err)
 }

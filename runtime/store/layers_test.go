@@ -20,7 +20,7 @@ var layers = []struct{ name, files string }{
 	{"writing", "writer batcher stage absent duplicate rollupmark"},
 	{"reading", "reader readcolumns period many latest parts page series windows windowsdown windowparts scanner state runs"},
 	{"deleting", "delete erase settle"},
-	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealparts " +
+	{"moving", "digest job hidden backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealparts " +
 		"checkpoint"},
 }
 

@@ -84,6 +84,12 @@ func nilClients(t *testing.T, client Client) map[string]func() error {
 			}
 			return firstError(s.Rows(t.Context(), KeyRange{}, day0, at(1)))
 		},
+		"Hidden": func() error {
+			of := l.given()
+			of.Since, of.Older = at(1), []*Mapping{days().given()}
+			_, err := Tables([]*Mapping{of})[0].Hidden(t.Context(), client, []time.Time{of.Since})
+			return err
+		},
 		"Backfill": func() error {
 			_, err := backfillOf(t.Context(), client, all, BackfillOptions{Target: "other"})
 			return err
@@ -155,7 +161,7 @@ var zeroValues = []any{
 	(*Reader)(nil), (*Writer)(nil), (*Batcher)(nil), (*Scanner[sample])(nil), (*BackfillParts)(nil),
 
 	new(Columns), new(Deletion), new(Difference), new(Digest), new(Failure), new(KeyRange), new(KeySchema),
-	new(Mapping), new(Older[uint64]), new(Outcome), new(Part), new(Query), new(Selection),
+	new(Mapping), new(Older[uint64]), new(Outcome), new(Part), new(Query), new(Selection), new(Table),
 	new(BackfillError), new(BatchError), new(CheckpointError), new(DecodeError), new(DeleteError), new(DuplicateError), new(LeftError),
 	new(LimitError), new(MergeError), new(MicrosError), new(MissingTableError), new(NoClientError), new(RangeError), new(ReplicationError), new(ReversedError),
 	new(RollupError), new(RunError), new(SelectionError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),

@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 
@@ -36,6 +37,14 @@ type Table struct {
 	// WriteOnly reports whether readers do not use the table, because it has `serves:
 	// false`.
 	WriteOnly bool
+
+	ended []endedLayout // the layouts by time of its events that have an end
+}
+
+// endedLayout is a layout by time that another one follows.
+type endedLayout struct {
+	mapping *Mapping
+	until   time.Time
 }
 
 // Family is a column family.
@@ -83,8 +92,13 @@ type SchemaBundle struct {
 func Tables(mappings []*Mapping) []Table {
 	var tables []Table
 	for _, l := range mappings {
-		for _, p := range l.Periods() {
-			tables = addTable(tables, p.Table.withRollup(p.Rollup).withSums(p.Pattern))
+		periods := l.Periods()
+		for i, p := range periods {
+			t := p.Table.withRollup(p.Rollup).withSums(p.Pattern)
+			if i > 0 {
+				t.ended = []endedLayout{{p, periods[i-1].Since}}
+			}
+			tables = addTable(tables, t)
 		}
 	}
 	return tables
@@ -106,7 +120,7 @@ func (t Table) with(earlier Table) Table {
 	if t.Layout != "" {
 		t.Layout += "\n" + earlier.Layout
 	}
-	t.Families = slices.Clone(t.Families)
+	t.Families, t.ended = slices.Clone(t.Families), slices.Concat(t.ended, earlier.ended)
 	for _, f := range earlier.Families {
 		i := slices.IndexFunc(t.Families, func(own Family) bool { return own.Name == f.Name })
 		if i < 0 {
