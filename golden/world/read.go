@@ -842,7 +842,7 @@ func (p *play) windows() error {
 		}
 		return nil
 	})
-	if _, limited := errors.AsType[*store.LimitError](err); err != nil && !limited {
+	if _, limited := errors.AsType[*store.OptionsError](err); err != nil && !limited {
 		return err
 	}
 	if o.Limit > 0 && len(got) > o.Limit {

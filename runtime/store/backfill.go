@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -207,17 +206,11 @@ func Backfill(ctx context.Context, client Client, mappings []*Mapping, opts ...B
 	return b.report, err
 }
 
-// wrong says which options exclude each other, and what to leave out; empty if all is well.
-func (o *BackfillOptions) wrong() string {
-	switch {
-	case math.IsNaN(o.Rate) || o.Rate < 0:
-		return "the rate (Rate) is negative or not a number: use 0 for no limit"
-	case o.Verify && (o.Repair || o.DryRun || o.Checkpoint != ""):
-		return "Verify only compares the tables: leave out Repair, DryRun and Checkpoint"
-	case o.DryRun && o.Repair:
-		return "DryRun only counts the events: leave out Repair"
-	}
-	return ""
+// check returns an *[OptionsError] for options that exclude each other.
+func (o *BackfillOptions) check() error {
+	return refuse("BackfillOptions", badRate(o.Rate),
+		misuse{o.Verify && (o.Repair || o.DryRun || o.Checkpoint != ""), "Verify only compares the tables: leave out Repair, DryRun and Checkpoint"},
+		misuse{o.DryRun && (o.Repair || o.Checkpoint != ""), "DryRun only counts the events: leave out Repair and Checkpoint"})
 }
 
 // newBackfill returns a call of Backfill, and an error if it cannot be made. It is nil if there are no
@@ -264,8 +257,8 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 			b.To = b.began
 		}
 	}
-	if wrong := o.wrong(); wrong != "" {
-		return b, &BackfillError{source.Table.ID, target.Table.ID, []string{wrong}}
+	if err := o.check(); err != nil {
+		return b, err
 	}
 	if b.From.After(b.To) {
 		return b, &RangeError{From: b.From, To: b.To}
@@ -287,7 +280,7 @@ func (b *backfill) run(ctx context.Context, all []*mapping) error {
 		work = b.newStates(all).fillAll
 	case b.Verify:
 		work = b.verify
-	case !b.DryRun:
+	default:
 		b.Path = b.Checkpoint
 	}
 	err := b.Run(ctx, b.call(), b.test.save, b.split, work)

@@ -113,11 +113,26 @@ func TestBackfillPartsFinerTimes(t *testing.T) {
 func TestBackfillOptions(t *testing.T) {
 	r := newRefill(t, 1)
 	for _, o := range []BackfillOptions{
-		{Rate: math.NaN()}, {Rate: -1}, {Verify: true, Repair: true}, {Verify: true, DryRun: true}, {Verify: true, Checkpoint: "f"}, {DryRun: true, Repair: true},
+		{Rate: math.NaN()}, {Rate: -1}, {Verify: true, Repair: true}, {Verify: true, DryRun: true}, {Verify: true, Checkpoint: "f"}, {DryRun: true, Repair: true}, {DryRun: true, Checkpoint: "f"},
 	} {
 		o.Source, o.Target, o.Now = r.options.Source, r.options.Target, r.options.Now
 		_, err := backfillOf(t.Context(), r.Client, r.mappings, o)
-		if refused := new(BackfillError); !errors.As(err, &refused) {
+		if !isOptionsError(err) {
+			t.Errorf("%+v: the error is %v", o, err)
+		}
+	}
+}
+
+// isOptionsError reports whether an error is an *OptionsError.
+func isOptionsError(err error) bool {
+	_, is := errors.AsType[*OptionsError](err)
+	return is
+}
+
+// TestRollupOptions is TestBackfillOptions for rollups.
+func TestRollupOptions(t *testing.T) {
+	for _, o := range []RollupOptions{{Rate: math.NaN()}, {Rate: -1}, {DryRun: true, Checkpoint: "f"}} {
+		if _, err := Rollup(t.Context(), nil, nil, nil, nil, o); !isOptionsError(err) {
 			t.Errorf("%+v: the error is %v", o, err)
 		}
 	}

@@ -163,7 +163,7 @@ var zeroValues = []any{
 	new(Columns), new(Deletion), new(Difference), new(Digest), new(Failure), new(KeyRange), new(KeySchema),
 	new(Mapping), new(Older[uint64]), new(Outcome), new(Part), new(Query), new(Selection), new(Table),
 	new(BackfillError), new(BatchError), new(CheckpointError), new(DecodeError), new(DeleteError), new(DuplicateError), new(LeftError),
-	new(LimitError), new(MergeError), new(MicrosError), new(MissingTableError), new(NoClientError), new(RangeError), new(ReplicationError), new(ReversedError),
+	new(MergeError), new(MicrosError), new(MissingTableError), new(NoClientError), new(OptionsError), new(RangeError), new(ReplicationError), new(ReversedError),
 	new(RollupError), new(RunError), new(SelectionError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),
 }
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
@@ -118,4 +120,40 @@ func batcherOptions(opts []BatcherOptions) BatcherOptions {
 	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
 	o.MaxConcurrentBatches = max(1, cmp.Or(o.MaxConcurrentBatches, DefaultMaxConcurrentBatches))
 	return o
+}
+
+// OptionsError reports options that exclude each other, so that one of them would have no effect, or a number that is out of range.
+// Nothing was sent.
+type OptionsError struct {
+	Options string // their type, such as "RollupOptions"
+	Reason  string // what is wrong, and what to write instead
+}
+
+// Error says what is wrong.
+func (e *OptionsError) Error() string { return e.Options + ": " + e.Reason }
+
+// misuse is a use of options that a call refuses.
+type misuse struct {
+	is     bool
+	reason string
+}
+
+// refuse returns an *[OptionsError] for the first of some misuses that is one; else nil.
+func refuse(options string, all ...misuse) error {
+	for _, m := range all {
+		if m.is {
+			return &OptionsError{options, m.reason}
+		}
+	}
+	return nil
+}
+
+// negative is the misuse of an option for which 0 means something else.
+func negative[T int | time.Duration](name string, v T, zero string) misuse {
+	return misuse{v < 0, fmt.Sprintf("%s is %v: use 0 %s", name, v, zero)}
+}
+
+// badRate is the misuse of a rate.
+func badRate(rate float64) misuse {
+	return misuse{math.IsNaN(rate) || rate < 0, "Rate is negative or not a number: use 0 for no limit"}
 }

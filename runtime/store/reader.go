@@ -68,7 +68,7 @@ func (l *mapping) reader(o ReaderOptions, id string, api bigtable.TableAPI, wire
 type ReadOptions struct {
 	// NewestFirst yields events in reverse order, newest first.
 	NewestFirst bool
-	// Limit is the maximum number of events; 0 for no limit, and a *LimitError below that. The
+	// Limit is the maximum number of events; 0 for no limit, and an *OptionsError below that. The
 	// read requests no more rows than that, unless TimeOrder or LatestOnly requires them.
 	Limit int
 	// TimeOrder yields the events of a query of several series in order of time, rather
@@ -210,8 +210,8 @@ func (r *reading) runOf(read func(), yield yielder) {
 		r.count(r.reader.mapping.new(), &RangeError{From: from, To: to})
 		return
 	}
-	if r.options.Limit < 0 {
-		r.count(r.reader.mapping.new(), &LimitError{r.options.Limit})
+	if err := refuse("ReadOptions", negative("Limit", r.options.Limit, "for all events")); err != nil {
+		r.count(r.reader.mapping.new(), err)
 		return
 	}
 	if _, err := r.reader.project(r.options.Fields); err != nil { // also if there is nothing to read

@@ -146,6 +146,9 @@ func (e *RollupError) Unwrap() error { return e.Err }
 // *LeftError. Requests are repeated first if their error may pass. Any other error ends the call.
 func Rollup(ctx context.Context, client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
+	if err := refuse("RollupOptions", badRate(o.Rate), misuse{o.DryRun && o.Checkpoint != "", "DryRun only counts the buckets: leave out Checkpoint"}); err != nil {
+		return RollupReport{}, err
+	}
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
 	err := s.run(ctx)
 	return s.report(), cmp.Or(err, s.remaining())

@@ -54,9 +54,7 @@ func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	if o.test != nil {
 		s.test = *o.test
 	}
-	if !o.DryRun {
-		s.Path = o.Checkpoint
-	}
+	s.Path = o.Checkpoint
 	if o.Progress != nil {
 		s.Show = func() { o.Progress(s.shown()) }
 	}

@@ -303,14 +303,6 @@ func (e *RangeError) Error() string {
 
 func (e *RangeError) Unwrap() error { return codec.ErrRange }
 
-// LimitError reports a negative limit in ReadOptions or WindowOptions. The read sent no request.
-type LimitError struct{ Limit int }
-
-// Error describes the limit and says what to use instead.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("the limit of the read is %d: use 0 to read all", e.Limit)
-}
-
 // MissingTableError reports that Bigtable did not find the table of a read or write, its
 // authorized view, or one of its column families.
 type MissingTableError struct {

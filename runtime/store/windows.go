@@ -37,10 +37,10 @@ type WindowOptions struct {
 	// their order do not depend on it. Each goroutine holds up to 4,096 windows more.
 	Parallelism int
 	// Before is how long before the range the last value of each number is read that precedes it, for the
-	// increase into the first window of a series; 0 for not at all. A read of one series searches it from the
+	// increase into the first window of a series; 0 for not at all, and an *OptionsError below that. A read of one series searches it from the
 	// newest event before the range, and one of several reads all events of that time.
 	Before time.Duration
-	// Limit is the largest number of windows; 0 for no limit, and a *LimitError below that.
+	// Limit is the largest number of windows; 0 for no limit, and an *OptionsError below that.
 	Limit int
 	// By are the series values by which series are grouped: their windows are combined, and the other
 	// values are zero. Of values at the same instant, the least is First and the greatest Last. Sums
@@ -310,19 +310,13 @@ func (k *windowsKind) read(ctx context.Context, reader *Reader, s *selection, yi
 // ErrNoSeriesValue is the error for a value in WindowOptions.By that is not one of the schema.
 var ErrNoSeriesValue = errors.New("no such series value")
 
-// ErrBefore is the error for a WindowOptions.Before that is negative.
-var ErrBefore = errors.New("the time before the range is negative")
-
 // invalid returns the error of the width, and of options that a fold does not check. It sets by and since.
 func (k *windowsKind) invalid() error {
 	if err := k.width.Check(); err != nil {
 		return err
 	}
-	if k.Limit < 0 {
-		return &LimitError{k.Limit}
-	}
-	if k.Before < 0 {
-		return fmt.Errorf("%w: %s", ErrBefore, k.Before)
+	if err := refuse("WindowOptions", negative("Limit", k.Limit, "for all windows"), negative("Before", k.Before, "for no time")); err != nil {
+		return err
 	}
 	if _, all := k.spec.Counted(nil, nil); k.Before > 0 && !k.from.IsZero() && !all {
 		k.since = k.from.Add(-k.Before)

@@ -148,9 +148,11 @@ func TestWindowsRefuse(t *testing.T) {
 			}
 		}
 	}
-	for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {
-		if refused, ok := errors.AsType[*LimitError](err); !ok || refused.Limit != -1 {
-			t.Error(err)
+	for _, o := range []WindowOptions{{Limit: -1}, {Before: -time.Hour}} {
+		for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), o) {
+			if !isOptionsError(err) {
+				t.Error(o, err)
+			}
 		}
 	}
 }
