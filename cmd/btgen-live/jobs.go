@@ -229,9 +229,11 @@ func (r *request) summarized(of store.RollupReport) string {
 		fmt.Fprintf(&b, "%s of %s %s summarized, in %s\n", countOf(of.Sealed, "bucket"), tables, are, countOf(of.Windows, "window"))
 	}
 	notes := []note{
-		{of.Inexact, "inexact windows: events had expired before they were summarized, or may have, if clocks differ by up to an hour"},
+		{of.Inexact, "inexact windows: events had expired before they were summarized, or may have, if clocks differ by up to an hour; " +
+			"if all are stored, lengthen the time to live in the schema, write one of them again, and repeat the command"},
 		{of.Busy, "changed again, for the next run to summarize"},
-		{of.Undecodable, "contents that cannot be decoded, and that are left"},
+		{of.Undecodable, "events that cannot be decoded, and " + words.Plural(int(of.Undecodable), "is", "are") +
+			" left: write these again or delete them, and repeat the command"},
 		{of.Unknown, "cells of a later version, which are left"},
 		{of.Failed, "requests that failed, and are left for the next run"},
 	}
