@@ -115,7 +115,7 @@ func splits(ctx context.Context, api bigtable.TableAPI, id string, timeout time.
 	defer cancel()
 	keys, err := api.SampleRowKeys(ctx)
 	if err != nil {
-		return nil, missing(id, call.Explain(ctx, err))
+		return nil, ofTable(id, missing(id, call.Explain(ctx, err)))
 	}
 	slices.Sort(keys)
 	return rangesOf(keys), nil
@@ -314,7 +314,7 @@ func (t *scanning) run(rows []codec.Rows, from, to time.Time) {
 	for row, err := range table.Rows(t.ctx, t.op, rows, table.Filters.Of(t.filter), 0) {
 		if err != nil {
 			if t.flush() {
-				t.fail("", err)
+				t.fail("", ofTable(t.scanner.id, err))
 			}
 			return
 		}
@@ -535,7 +535,7 @@ func (t *scanning) flush() bool {
 	t.pending, t.size = t.pending[:0], 0
 	others, err := t.others(pending)
 	if err != nil {
-		return t.fail("", err)
+		return t.fail("", ofTable(t.scanner.id, err))
 	}
 	for i := range pending {
 		row := &pending[i]

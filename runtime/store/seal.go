@@ -218,7 +218,7 @@ func (s *sealer) note(ctx context.Context, op *request.Operation, within KeyRang
 	table := s.reader.table
 	for row, err := range table.Scan(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.Filters.Of(s.reader.shape.Changes(now, s.times.After, s.all)), 0, scanned) {
 		if err != nil {
-			return err
+			return ofTable(s.id, err)
 		}
 		key := row.Key()
 		if !claim(key) {

@@ -339,6 +339,14 @@ func readError(table string) func(err error) error {
 	}
 }
 
+// ofTable adds the table to an error of a request of a job, which may read several, unless the error names it or is an interruption.
+func ofTable(table string, err error) error {
+	if status.Code(err) == codes.Canceled || strings.Contains(err.Error(), "table "+table) {
+		return err
+	}
+	return fmt.Errorf("table %s: %w", table, err)
+}
+
 // missing converts the error of a request to a *MissingTableError if the table or a family of it is
 // missing. The in-memory server has no status of its own for a family.
 func missing(table string, err error) error {
