@@ -124,5 +124,6 @@ func ended(ctx context.Context, err error) error {
 	default:
 		return err
 	}
-	return errors.New(strings.NewReplacer(replace...).Replace(err.Error()))
+	text := strings.NewReplacer(replace...).Replace(err.Error())
+	return errors.New(strings.ReplaceAll(text, "interrupted: interrupted", "interrupted")) // the cause, and what a request says
 }
