@@ -174,9 +174,9 @@ func (s *recordSample) textCodings() []coding {
 	}
 	return []coding{
 		intText.but(), exact(schema.Uint64, codec.TextValues),
-		{typ: "float64", reads: isFloat, certain: func(d data) bool { return !d.all(isSpecial) }, doubts: []doubt{
+		{typ: "float64", reads: isFloat, certain: func(d data) bool { return !d.all(isSpecial) }, doubts: append([]doubt{
 			{anyData, isRounded, "Some of its values have more digits than a float64, such as %s, which would be %f. Is it text?"},
-		}},
+		}, versions...)},
 		{typ: "bool", reads: isBool, certain: areBools},
 		{typ: "timestamp", reads: isTime},
 		{typ: localTime, reads: s.isWall},

@@ -168,13 +168,21 @@ func exact(typ schema.Type, as codec.Values) coding {
 	return stored(typ, as, func(v any, b []byte) bool { return bytes.Equal(write(nil, v), b) })
 }
 
+// versions are the doubts about numbers that may be versions: they have different numbers of digits after the point, or there is one only.
+var versions = []doubt{
+	{data.haveDecimals, regexp.MustCompile(`\.[0-9]+0$`).Match, endWithZeros},
+	{func(d data) bool { return len(d.distinct(2)) == 1 }, regexp.MustCompile(`\.[0-9]*[1-9]0+$`).Match, endWithZeros},
+}
+
+const endWithZeros = "Values such as %s end with zeros, which a float64 does not keep. Are they numbers, or text such as versions?"
+
 // Hypotheses about texts. That of IDs hardly reads anything else.
 var (
 	intText = exact(schema.Int64, codec.TextValues).but( // without leading zeros, as postal codes have them
 		doubt{each(isMillis), anyValue, "Are these milliseconds since 1970?"})
 	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool {
 		return usualNumber.Match(b) && isDigits(string(b[len(b)-1:])) && !isRounded(b)
-	}).but(doubt{data.haveDecimals, regexp.MustCompile(`\.[0-9]+0$`).Match, "Values such as %s end with zeros, which a float64 does not keep. Are they numbers, or text such as versions?"})
+	}).but(versions...)
 	boolText = exact(schema.Bool, codec.TextValues)
 	idText   = exact(schema.UUID, codec.TextValues)
 	timeText = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true }).but(
