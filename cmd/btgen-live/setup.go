@@ -155,6 +155,9 @@ func (r *request) printPlan(plan setup.Plan, err error) error {
 		text, err = stale.Error()+"\n", nil
 	case errors.As(err, &refused):
 		text = refused.Error() + "\n" + text
+		if r.plan != "" {
+			text += fmt.Sprintf("to allow any, save the plan with --allow: btgen-live plan --save %s --allow NAME\n", words.Shell(r.plan))
+		}
 		err = nil
 	case err == nil && plan.Empty():
 		text += "nothing to do\n"
