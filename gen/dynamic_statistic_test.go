@@ -41,7 +41,7 @@ func TestDurations(t *testing.T) {
 			ID: func(dst []byte, _ any) []byte { return dst }, Clone: func(s any) any { return s },
 		}, func(w *window.Summary) bool {
 			took := w.Window.(*tookWindow).Took
-			got.Fields = []any{&took}
+			got.Fields = [][]any{{&took}}
 			return true
 		})
 		assert.Must(t, err)

@@ -30,6 +30,7 @@ var extensions = []struct {
 	{"a field type", regexp.MustCompile(`(?i)uuid`), regexp.MustCompile(`(?i)uuid`), 14},
 	{"a key encoding", regexp.MustCompile(`(?i)base64url|KeyBase64`), regexp.MustCompile(`(?i)base64url`), 8},
 	{"a pattern", regexp.MustCompile(`(?i)bucket_?offsets`), regexp.MustCompile(`bucket_offsets`), 7},
+	{"a sketch", regexp.MustCompile(`(?i)quantile`), regexp.MustCompile(`(?i)quantile`), 3},
 	{"a strategy of time to live", regexp.MustCompile(`(?i)one_?second$`), regexp.MustCompile(`one_second`), 8},
 	{"a form of queries", regexp.MustCompile(`Where`), regexp.MustCompile(`^where$`), 11},
 	{"a rule", regexp.MustCompile(`K10`), regexp.MustCompile(`K10`), 1},

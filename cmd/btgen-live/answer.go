@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -221,21 +222,21 @@ func (r *request) statisticsOf(l *layout.Layout) (out []format.Statistic, err er
 			}
 		}
 		if len(out) == before && r.fields != nil && f.Type.Measures() {
-			return nil, withoutQuantiles(r, "field "+f.Name)
+			return nil, withoutSketch(r, "field "+f.Name, wanted[0].Sketch())
 		} else if len(out) == before && r.fields != nil {
 			return nil, fmt.Errorf("%s %s: field %s has the type %s, and thus only count, first, last, first_time and last_time",
 				r.param("statistics"), strings.Join(r.statistics, ","), f.Name, f.Type)
 		}
 	}
 	for _, s := range wanted {
-		if s.IsQuantile() && !slices.ContainsFunc(out, func(o format.Statistic) bool { return o.Statistic == s }) {
-			return nil, withoutQuantiles(r, "schema "+l.Name)
+		if x := s.Sketch(); x != nil && !slices.ContainsFunc(out, func(o format.Statistic) bool { return o.Statistic == s }) {
+			return nil, withoutSketch(r, "schema "+l.Name, x)
 		}
 	}
 	return out, nil
 }
 
-// withoutQuantiles returns the error for percentiles of what has none.
-func withoutQuantiles(r *request, of string) error {
-	return fmt.Errorf("%s %s: %s has no percentiles; write `quantiles: true` at fields in the schema that need them", r.param("statistics"), strings.Join(r.statistics, ","), of)
+// withoutSketch returns the error for statistics of what lacks their sketch.
+func withoutSketch(r *request, of string, x *schema.Sketch) error {
+	return fmt.Errorf("%s %s: %s has no %s; write `%s: true` at fields in the schema that need them", r.param("statistics"), strings.Join(r.statistics, ","), of, x.Plural, x.Key)
 }

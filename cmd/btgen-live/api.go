@@ -321,12 +321,15 @@ type column struct {
 	Doc  string   `json:"doc,omitempty"`
 	Enum []string `json:"enum,omitempty"`
 
-	Quantiles bool `json:"quantiles,omitempty"`
+	Statistics []string `json:"statistics,omitempty"` // usual ones of its sketches
 }
 
 // columnOf describes a field.
 func columnOf(f *layout.Field) column {
-	c := column{Name: f.Name, Type: f.Type.String(), Unit: f.Unit, Doc: f.Doc, Quantiles: f.Quantiles}
+	c := column{Name: f.Name, Type: f.Type.String(), Unit: f.Unit, Doc: f.Doc}
+	for _, x := range f.Sketches.All() {
+		c.Statistics = append(c.Statistics, x.Usual...)
+	}
 	for _, v := range f.Enum {
 		c.Enum = append(c.Enum, v.Name)
 	}

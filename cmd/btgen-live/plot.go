@@ -62,7 +62,7 @@ func (r *request) plot(pixels int) (*plot, error) {
 	p.Zone, p.Line = r.zone, r.show
 	var err error
 	if p.statistic, err = dynamic.ParseStatistic(r.show); err != nil || p.statistic == dynamic.FirstTime || p.statistic == dynamic.LastTime {
-		return nil, fmt.Errorf("%s %q: must be mean, min, max, first, last, count, sum, increase, rate or a percentile such as p99", r.param("show"), r.show)
+		return nil, fmt.Errorf("%s %q: must be %s", r.param("show"), r.show, shownText())
 	}
 	if p.fixed {
 		if p.wide, err = r.width(); err != nil {
@@ -73,6 +73,12 @@ func (r *request) plot(pixels int) (*plot, error) {
 		}
 	}
 	return p, p.chooseFields(r.fields)
+}
+
+// shownText lists the statistics that a chart shows.
+func shownText() string {
+	names := slices.DeleteFunc(dynamic.StatisticNames(), func(name string) bool { return strings.HasSuffix(name, "_time") })
+	return words.List(names, "or")
 }
 
 // writeChart writes the chart to stdout or a file.
@@ -122,7 +128,7 @@ type plot struct {
 	pixels    int            // largest number of windows of a line
 	lines     map[string]int // by series, as text
 	more      bool           // there are more series than a chart has
-	unknown   int            // windows whose percentiles are unknown
+	unknown   int            // windows whose statistics of a sketch are unknown
 	lacking   int            // windows whose events have expired, and that no rollup has
 	cut       bool           // some of them do not consist of windows of the rollup
 	progress  *meter         // whose undecodable events are those of the read that met most of them
@@ -139,12 +145,12 @@ func (d *plot) chooseFields(names []string) error {
 			drawable = append(drawable, l.Fields[i].Name)
 		}
 	}
-	wanted := "number or duration"
-	if d.statistic.IsQuantile() {
-		wanted = "field with `quantiles: true`"
+	wanted, sketch := "number or duration", d.statistic.Sketch()
+	if sketch != nil {
+		wanted = "field with `" + sketch.Key + ": true`"
 	}
 	switch {
-	case len(drawable) == 0 && d.statistic.IsQuantile():
+	case len(drawable) == 0 && sketch != nil:
 		return fmt.Errorf("%s %s: schema %s has no %s", d.param("show"), d.statistic, l.Name, wanted)
 	case len(drawable) == 0:
 		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
@@ -198,8 +204,8 @@ func (d *plot) read(ctx context.Context) error {
 		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
 	}
 	if d.unknown > 0 {
-		d.Notes = append(d.Notes, countOf(d.unknown, "window")+" "+words.Plural(d.unknown, "has", "have")+
-			" no percentiles: a rollup has them from before the field had quantiles, or values are over more than 256 powers of two")
+		sketch := d.statistic.Sketch()
+		d.Notes = append(d.Notes, fmt.Sprintf("%s %s no %s: %s", countOf(d.unknown, "window"), words.Plural(d.unknown, "has", "have"), sketch.Plural, sketch.Unknown))
 	}
 	if d.lacking > 0 {
 		note := countOf(d.lacking, "window") + " may lack events, which have expired"
@@ -431,7 +437,7 @@ func (d *plot) point(w *dynamic.Window, i int) (chart.Point, bool) {
 	of := func(s dynamic.Statistic) (float64, bool) { return asFloat(s.Of(w, f, i)) }
 	count, _ := dynamic.Count.Of(w, f, i).(int64)
 	v, ok := of(d.statistic)
-	if d.statistic.IsQuantile() && !ok && count > 0 {
+	if d.statistic.Sketch() != nil && !ok && count > 0 {
 		d.unknown++
 	}
 	if !ok || count == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 //go:embed usage.txt
@@ -39,8 +40,10 @@ func expanded(text string) string {
 			return cli.PathsHelp
 		case "{formats}":
 			return strings.TrimSpace(formatsText())
+		case "{shown}":
+			return shownText()
 		case "{statistics}":
-			return dynamic.StatisticNames()
+			return words.List(dynamic.StatisticNames(), "or")
 		}
 		return expanded(section(name + "\n"))
 	})

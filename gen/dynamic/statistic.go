@@ -4,14 +4,12 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -31,57 +29,65 @@ const (
 	Increase
 	Rate
 
-	// quantile is added to the share of a quantile, in millionths.
-	quantile
+	// sketched begins those of sketches: ofSketch for each of these.
+	sketched
 )
 
-// Quantile returns the statistic that is a quantile of the values, by its share from 0 to 1, in whole millionths.
-func Quantile(share float64) Statistic { return quantile + Statistic(math.Round(share*1e6)) }
+const ofSketch = 1 << 24
 
-// IsQuantile reports whether the statistic is a quantile, which only fields with `quantiles: true` have.
-func (s Statistic) IsQuantile() bool { return s >= quantile }
+// Sketch returns the sketch that has the statistic, which only fields with its key have; nil if all numbers have it.
+func (s Statistic) Sketch() *schema.Sketch {
+	i := int(s-sketched) / ofSketch
+	if s < sketched || i >= len(schema.AllSketches) {
+		return nil
+	}
+	return &schema.AllSketches[i]
+}
 
-// share returns the share of a quantile; false if it is another statistic.
-func (s Statistic) share() (float64, bool) { return float64(s-quantile) / 1e6, s.IsQuantile() }
+// inSketch returns which statistic of its sketch it is.
+func (s Statistic) inSketch() int { return int(s-sketched) % ofSketch }
 
 // statisticNames are the names of the statistics.
 var statisticNames = []string{"count", "first", "last", "first_time", "last_time", "min", "max", "sum", "mean", "increase", "rate"}
 
 // ErrStatistic is the error of [ParseStatistic].
-var ErrStatistic = errors.New("not a statistic: write one of " + StatisticNames())
+var ErrStatistic = errors.New("not a statistic: write one of " + words.List(StatisticNames(), "or"))
 
-// StatisticNames lists the names of the statistics.
-func StatisticNames() string {
-	return strings.Join(statisticNames, ", ") + ", p50, p99.9 or another percentile"
+// StatisticNames lists the names of the statistics, and how those of sketches are written.
+func StatisticNames() []string {
+	out := slices.Clone(statisticNames)
+	for i := range schema.AllSketches {
+		out = append(out, schema.AllSketches[i].Written)
+	}
+	return out
 }
-
-var percentile = regexp.MustCompile(`^p(100|[0-9]{1,2}(?:\.[0-9]{1,4})?)$`)
 
 // ParseStatistic parses the name of a statistic, such as first_time or p99.9.
 func ParseStatistic(text string) (Statistic, error) {
 	if i := slices.Index(statisticNames, text); i >= 0 {
 		return Statistic(i), nil
 	}
-	if m := percentile.FindStringSubmatch(text); m != nil {
-		percent, _ := strconv.ParseFloat(m[1], 64)
-		return Quantile(percent / 100), nil
+	for i := range schema.AllSketches {
+		if n, is := schema.AllSketches[i].Parse(text); is {
+			return sketched + Statistic(i*ofSketch+n), nil
+		}
 	}
 	return 0, ErrStatistic
 }
 
 // String returns the name that [ParseStatistic] parses.
 func (s Statistic) String() string {
-	if share, is := s.share(); is {
-		return "p" + strconv.FormatFloat(math.Round(share*1e6)/1e4, 'f', -1, 64)
-	}
-	if s < 0 || int(s) >= len(statisticNames) {
+	switch x := s.Sketch(); {
+	case x != nil:
+		return x.Name(s.inSketch())
+	case s < 0 || int(s) >= len(statisticNames):
 		return "unknown"
 	}
 	return statisticNames[s]
 }
 
 // Type returns the type of the statistic of a field. It returns false if the field has none, since it
-// is neither a number nor a duration, or has no quantiles.
+// is neither a number nor a duration, or lacks the sketch.
 func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 	number := f.Type.Traits().Number
 	switch s {
@@ -95,7 +101,7 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 	if !f.Type.Measures() {
 		return schema.Int64, false
 	}
-	if s.IsQuantile() && !f.Quantiles {
+	if x := s.Sketch(); x != nil && !slices.Contains(f.Sketches.All(), x) {
 		return schema.Int64, false
 	}
 	switch {
@@ -117,29 +123,17 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 // represent is a *big.Int, of nanoseconds for durations. Means of durations are exact and rounded to nanoseconds, half away from
 // zero, and their rates are the increase of seconds per second.
 func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
-	var of any
-	if field < len(w.Fields) {
+	of := []any{nil}
+	if field < len(w.Fields) && w.Fields[field] != nil {
 		of = w.Fields[field]
 	}
-	switch of := of.(type) {
-	case *window.IntQuantiles[int64]:
-		return s.of(&of.Int, &of.Quantiles, f)
-	case *window.IntQuantiles[uint64]:
-		return s.of(&of.Int, &of.Quantiles, f)
-	case *window.IntQuantiles[time.Duration]:
-		return s.of(&of.Int, &of.Quantiles, f)
-	case *window.Float64Quantiles[float64]:
-		return s.of(&of.Float64, &of.Quantiles, f)
+	if x := s.Sketch(); x != nil {
+		if i := slices.Index(f.Sketches.All(), x); i >= 0 && i+1 < len(of) {
+			return measured(x.Value(of[i+1], s.inSketch()), f)
+		}
+		return nil
 	}
-	return s.of(of, nil, f)
-}
-
-// of returns the statistic, given pointers to those of a field, and to the counts for its quantiles if it has some.
-func (s Statistic) of(of any, counts *window.Quantiles, f *layout.Field) any {
-	if share, is := s.share(); is {
-		return quantileOf(share, counts, f)
-	}
-	switch of := of.(type) {
+	switch of := of[0].(type) {
 	case *window.Int[int64]:
 		return ofInt(s, of)
 	case *window.Int[uint64]:
@@ -161,12 +155,9 @@ func (s Statistic) of(of any, counts *window.Quantiles, f *layout.Field) any {
 	return ofValues(s, new(window.Values[any]))
 }
 
-// quantileOf returns a quantile; nil if there is none.
-func quantileOf(share float64, counts *window.Quantiles, f *layout.Field) any {
-	if counts == nil {
-		return nil
-	}
-	switch v := counts.Quantile(share); {
+// measured returns a number of the size of the values of a field; nil for NaN.
+func measured(v float64, f *layout.Field) any {
+	switch {
 	case v != v:
 		return nil
 	case f.Type == schema.Duration && v >= math.MaxInt64:

@@ -10,24 +10,32 @@ import (
 // statistics returns the names of the statistics of a field in package window, and of their columns, and that of the
 // function that folds its values, without the suffix Part.
 func statistics(f *layout.Field) (typ, columns, part string) {
-	if !f.Type.Measures() {
+	switch {
+	case !f.Type.Measures():
 		return "Values", "ValuesColumns", "Values"
+	case f.Type.Traits().Number == schema.Floating:
+		return "Float64", "NumberColumns", "Float"
 	}
-	typ, columns, part = "Int", "NumberColumns", "Int"
-	if f.Type.Traits().Number == schema.Floating {
-		typ, part = "Float64", "Float"
+	return "Int", "NumberColumns", "Int"
+}
+
+// statisticsOf declares the statistics of a field: of a type in package window and, if the field has sketches, in a struct with what
+// a template says of each.
+func (s *schemaFile) statisticsOf(f *layout.Field, typ, template string) jen.Code {
+	name, sketches := s.names.Field(f).Name, f.Sketches.All()
+	if sketches == nil {
+		return s.code("$1 window.$2[$3]", name, typ, s.goType(f))
 	}
-	if f.Quantiles {
-		typ, columns = typ+"Quantiles", "QuantilesColumns"
-	}
-	return typ, columns, part
+	return s.code("$1 struct {\nwindow.$2[$3]\n$4\n}", name, typ, s.goType(f), s.ofSketches(sketches, template, name))
+}
+
+// ofSketches fills a template with the type of each of some sketches, and with the name of their field.
+func (s *schemaFile) ofSketches(sketches []*schema.Sketch, template, field string) []jen.Code {
+	return each(sketches, func(_ int, x **schema.Sketch) jen.Code { return s.code(template, (*x).Go, field) })
 }
 
 // windowType declares the statistics of the events in a window of time, and their columnar form.
 func (s *schemaFile) windowType() jen.Code {
-	ofFields := func(render func(name string, f *layout.Field) *jen.Statement) []jen.Code {
-		return each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code { return render(s.names.Field(f).Name, f) })
-	}
 	return s.code(`
 		// $Window summarizes the events of a series in a window of time.
 		type $Window struct {
@@ -49,14 +57,15 @@ func (s *schemaFile) windowType() jen.Code {
 		func (c *$WindowColumns) Append(w *$Window) {
 			c.WindowColumns.Append(&w.Window, w.$Series)
 			$3
-		}`, ofFields(func(name string, f *layout.Field) *jen.Statement {
+		}`, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
 		typ, _, _ := statistics(f)
-		return s.code("$1 window.$2[$3]", name, typ, s.goType(f))
-	}), ofFields(func(name string, f *layout.Field) *jen.Statement {
+		return s.statisticsOf(f, typ, "window.$1")
+	}), each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
 		_, columns, _ := statistics(f)
-		return s.code("$1 window.$2[$3]", name, columns, s.goType(f))
-	}), ofFields(func(name string, f *layout.Field) *jen.Statement {
-		return s.code("c.$1.Append(&w.$1)", name)
+		return s.statisticsOf(f, columns, "$1 []window.$1")
+	}), each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		name := s.names.Field(f).Name
+		return s.code("c.$1.Append(&w.$1)\n$2", name, s.ofSketches(f.Sketches.All(), "c.$2.$1 = append(c.$2.$1, w.$2.$1)", name))
 	}))
 }
 
@@ -89,8 +98,8 @@ func (s *schemaFile) windowsVar() jen.Code {
 			part = "Optional" + part
 		}
 		fold := s.code("window.$1[$2]($3, $4)", part+"Part", s.goType(f), jen.Lit(s.layout.FieldName(f)), s.fieldIndex(i))
-		if f.Quantiles {
-			fold = s.code("window.WithQuantiles($1)", fold)
+		for _, x := range f.Sketches.All() {
+			fold = s.code("window.With[window.$1]($2)", x.Go, fold)
 		}
 		return s.code("$1,", fold)
 	}))

@@ -58,24 +58,18 @@ func rollupOf(l *layout.Layout, t *layout.Table, e *Estimate) *Rollup {
 	return out
 }
 
-// quantilesWidth bounds the size of the counts for quantiles of some values: 2 bytes for each bucket of numbers. Typically, the
-// numbers are over a power of two.
-func quantilesWidth(f *layout.Field, values float64) Bounds {
-	if !f.Quantiles {
-		return Bounds{}
-	}
-	const header, bucket, most, octave = 3, 2, 16384, 64
-	return Bounds{header + bucket, header + bucket*min(values, octave), header + 2*bucket*min(values, most)}
-}
-
 // statisticsWidth bounds the size of the statistics of a field in a window with some values.
 func statisticsWidth(f *layout.Field, values float64, load layout.Load) Bounds {
 	out := exactly(valueBytes)
+	for _, x := range f.Sketches.All() {
+		width := x.Width(values)
+		out = out.Plus(Bounds{width.Least, width.Usual, width.Most})
+	}
 	switch number := f.Type.Traits().Number; {
 	case number == schema.Floating:
-		return out.Plus(exactly(6 * floatBytes)).Plus(quantilesWidth(f, values))
+		return out.Plus(exactly(6 * floatBytes))
 	case f.Type.Measures():
-		return out.Plus(Bounds{6, 6 * intBytes, 6 * floatBytes}).Plus(quantilesWidth(f, values))
+		return out.Plus(Bounds{6, 6 * intBytes, 6 * floatBytes})
 	case f.Type.Traits().Variable:
 		return out.Plus(variable(load).times(2))
 	}

@@ -118,11 +118,8 @@ func (c *comparer) summaries(family string) {
 		of, has := column(c.new, new.Name)
 		at := c.atSummary(family, new.Name, of)
 		at.New, at.way.text = new.Type.String(), "give the field a name that no other had"
-		switch kept := i >= 0 && !c.old.Summaries[i].Retired && !new.Retired; {
-		case kept && new.Quantiles && !c.old.Summaries[i].Quantiles:
-			c.add(at, "rollup-quantiles", new.Name)
-		case kept && !new.Quantiles && c.old.Summaries[i].Quantiles:
-			c.add(at, "rollup-without-quantiles", new.Name)
+		if i >= 0 && !c.old.Summaries[i].Retired && !new.Retired {
+			c.sketches(at, &c.old.Summaries[i], &new)
 		}
 		switch {
 		case i >= 0 && !c.old.Summaries[i].Retired && had && has:
@@ -135,6 +132,19 @@ func (c *comparer) summaries(family string) {
 			c.add(at, "rollup-field-taken", new.Name)
 		default:
 			c.add(at, "rollup-field", new.Name)
+		}
+	}
+}
+
+// sketches adds the changes of the sketches of a field.
+func (c *comparer) sketches(at Change, old, new *lock.Summary) {
+	for i := range schema.AllSketches {
+		key := schema.AllSketches[i].Key
+		switch had, has := old.Sketches[i], new.Sketches[i]; {
+		case has && !had:
+			c.add(at, "rollup-sketch", key, new.Name)
+		case had && !has:
+			c.add(at, "rollup-without-sketch", key, new.Name)
 		}
 	}
 }

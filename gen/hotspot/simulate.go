@@ -20,7 +20,7 @@ const (
 
 	halves    = 2 * Bands
 	writers   = 1_000 // that represent the series
-	stored    = 10    // keys per writer, whose quantiles are the bands
+	stored    = 10    // keys per writer, divided evenly among the bands
 	keyText   = 2e6   // bytes of keys in memory, from which writers are fewer
 	usualDays = 30    // of stored data, if it is kept forever
 )

@@ -115,10 +115,10 @@ type Rollup struct {
 
 // Summary is a field of events of which a rollup has statistics.
 type Summary struct {
-	Name      string // that of the field in runs
-	Type      schema.Type
-	Quantiles bool // runs have those of the values
-	Retired   bool // later runs do not have it
+	Name     string // that of the field in runs
+	Type     schema.Type
+	Sketches schema.Sketches // that runs have
+	Retired  bool            // later runs do not have it
 }
 
 // Rollup returns the rollup of the layout; nil if it has none.
@@ -212,7 +212,7 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 		facts.Rollups = []Rollup{{Family: r.Family, Every: r.Every, GC: r.GC.Normalize(), Idle: r.Idle}}
 		names, fields := l.FieldsOfRollup(t)
 		for i, name := range names {
-			facts.Summaries = append(facts.Summaries, Summary{Name: name, Type: fields[i].Type, Quantiles: fields[i].Quantiles})
+			facts.Summaries = append(facts.Summaries, Summary{Name: name, Type: fields[i].Type, Sketches: fields[i].Sketches})
 		}
 	}
 	for _, c := range t.Columns {

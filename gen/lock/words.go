@@ -376,7 +376,9 @@ func (r *Rollup) code(w *words) {
 func (s *Summary) code(w *words) {
 	put(w, &s.Name, asQuoted)
 	put(w, &s.Type, asType)
-	w.flag("quantiles", &s.Quantiles)
+	for i := range s.Sketches {
+		w.flag(schema.AllSketches[i].Key, &s.Sketches[i])
+	}
 	w.flag("retired", &s.Retired)
 }
 

@@ -71,7 +71,7 @@ var seriesBlock = block[Field]{
 	cases: func() []caseShape { return typeCases(keyTypes(), seriesKeys) },
 }
 
-var fieldKeys = []key[Field]{
+var fieldKeys = append([]key[Field]{
 	typeKey,
 	ofKey,
 	docKey,
@@ -84,8 +84,7 @@ var fieldKeys = []key[Field]{
 	put("values", word("value encoding", valueForms).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
 	put("number", numberForm, func(f *Field) *Value[int] { return &f.Number }),
 	set("was", wasForm, func(f *Field) *[]Was { return &f.Was }),
-	set("quantiles", boolean, func(f *Field) *bool { return &f.Quantiles }).ofTypes(Type.Measures, "quantiles-of-other-type"),
-}
+}, sketchKeys()...)
 
 var fieldBlock = block[Field]{
 	what:  "a field",
@@ -176,7 +175,7 @@ func checkField(w *walker, n *node, f *Field, keys []key[Field]) {
 	}
 	for _, k := range keys {
 		if v := n.given(k.name); v != nil && !k.fits(f.Type.V) {
-			w.reject(v.pos, k.misfit, f.Type.V)
+			w.reject(v.pos, k.misfit, f.Type.V, k.name, k.name)
 		}
 	}
 	f.Default = readTyped(w, f, def)

@@ -63,7 +63,7 @@ type Options struct {
 	Example any // for drawings and example events, like Default
 	// Cardinality is the approximate number of distinct values of a series value; 0 if unknown.
 	Cardinality int64
-	Quantiles   bool // windows have quantiles
+	Sketches    Sketches // of windows
 }
 
 // Was is where older events have a field, and how: what is not set is as the field has it.

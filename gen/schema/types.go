@@ -59,7 +59,7 @@ func (t GoType) String() string {
 	return path.Base(t.Package) + "." + t.Name
 }
 
-// Measures reports whether values of the type are numbers or durations, which have sums and quantiles.
+// Measures reports whether values of the type are numbers or durations, which have sums and [AllSketches].
 func (t Type) Measures() bool { return t.Traits().Number != NoNumber || t == Duration }
 
 // Widths are numbers of bytes. A Usual of 0 means that they depend on the values.

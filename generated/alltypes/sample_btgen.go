@@ -483,44 +483,62 @@ func (c *SampleColumns) Append(e *SampleEvent) { sampleCellsColumns.Append(c, e)
 type SampleWindow struct {
 	window.Window
 	SampleSeries
-	Text            window.Values[string]
-	Raw             window.Values[[]byte]
-	Flag            window.Values[bool]
-	Small           window.Int[int32]
-	Count           window.IntQuantiles[int64]
-	Mask            window.Int[uint32]
-	Total           window.IntQuantiles[uint64]
-	Load            window.Float64[float32]
-	Ratio           window.Float64[float64]
-	At              window.Values[time.Time]
-	Took            window.IntQuantiles[time.Duration]
-	ID              window.Values[codec.UUID]
-	State           window.Values[SampleState]
-	Document        window.Values[json.RawMessage]
-	Level           window.Values[SampleLevel]
-	MaybeText       window.Values[string]
-	MaybeRaw        window.Values[[]byte]
-	MaybeFlag       window.Values[bool]
-	MaybeSmall      window.IntQuantiles[int32]
-	MaybeCount      window.Int[int64]
-	MaybeMask       window.Int[uint32]
-	MaybeTotal      window.Int[uint64]
-	MaybeLoad       window.Float64Quantiles[float32]
-	MaybeRatio      window.Float64[float64]
-	MaybeAt         window.Values[time.Time]
-	MaybeTook       window.Int[time.Duration]
-	MaybeID         window.Values[codec.UUID]
-	MaybeState      window.Values[SampleMaybeState]
-	MaybeDocument   window.Values[json.RawMessage]
-	DefaultText     window.Values[string]
-	DefaultRaw      window.Values[[]byte]
-	DefaultFlag     window.Values[bool]
-	DefaultSmall    window.Int[int32]
-	DefaultCount    window.Int[int64]
-	DefaultMask     window.Int[uint32]
-	DefaultTotal    window.Int[uint64]
-	DefaultLoad     window.Float64[float32]
-	DefaultRatio    window.Float64Quantiles[float64]
+	Text  window.Values[string]
+	Raw   window.Values[[]byte]
+	Flag  window.Values[bool]
+	Small window.Int[int32]
+	Count struct {
+		window.Int[int64]
+		window.Quantiles
+	}
+	Mask  window.Int[uint32]
+	Total struct {
+		window.Int[uint64]
+		window.Quantiles
+	}
+	Load  window.Float64[float32]
+	Ratio window.Float64[float64]
+	At    window.Values[time.Time]
+	Took  struct {
+		window.Int[time.Duration]
+		window.Quantiles
+	}
+	ID         window.Values[codec.UUID]
+	State      window.Values[SampleState]
+	Document   window.Values[json.RawMessage]
+	Level      window.Values[SampleLevel]
+	MaybeText  window.Values[string]
+	MaybeRaw   window.Values[[]byte]
+	MaybeFlag  window.Values[bool]
+	MaybeSmall struct {
+		window.Int[int32]
+		window.Quantiles
+	}
+	MaybeCount window.Int[int64]
+	MaybeMask  window.Int[uint32]
+	MaybeTotal window.Int[uint64]
+	MaybeLoad  struct {
+		window.Float64[float32]
+		window.Quantiles
+	}
+	MaybeRatio    window.Float64[float64]
+	MaybeAt       window.Values[time.Time]
+	MaybeTook     window.Int[time.Duration]
+	MaybeID       window.Values[codec.UUID]
+	MaybeState    window.Values[SampleMaybeState]
+	MaybeDocument window.Values[json.RawMessage]
+	DefaultText   window.Values[string]
+	DefaultRaw    window.Values[[]byte]
+	DefaultFlag   window.Values[bool]
+	DefaultSmall  window.Int[int32]
+	DefaultCount  window.Int[int64]
+	DefaultMask   window.Int[uint32]
+	DefaultTotal  window.Int[uint64]
+	DefaultLoad   window.Float64[float32]
+	DefaultRatio  struct {
+		window.Float64[float64]
+		window.Quantiles
+	}
 	DefaultAt       window.Values[time.Time]
 	DefaultTook     window.Int[time.Duration]
 	DefaultID       window.Values[codec.UUID]
@@ -534,44 +552,62 @@ type SampleWindow struct {
 // SampleWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type SampleWindowColumns struct {
 	window.WindowColumns[SampleSeries]
-	Text            window.ValuesColumns[string]
-	Raw             window.ValuesColumns[[]byte]
-	Flag            window.ValuesColumns[bool]
-	Small           window.NumberColumns[int32]
-	Count           window.QuantilesColumns[int64]
-	Mask            window.NumberColumns[uint32]
-	Total           window.QuantilesColumns[uint64]
-	Load            window.NumberColumns[float32]
-	Ratio           window.NumberColumns[float64]
-	At              window.ValuesColumns[time.Time]
-	Took            window.QuantilesColumns[time.Duration]
-	ID              window.ValuesColumns[codec.UUID]
-	State           window.ValuesColumns[SampleState]
-	Document        window.ValuesColumns[json.RawMessage]
-	Level           window.ValuesColumns[SampleLevel]
-	MaybeText       window.ValuesColumns[string]
-	MaybeRaw        window.ValuesColumns[[]byte]
-	MaybeFlag       window.ValuesColumns[bool]
-	MaybeSmall      window.QuantilesColumns[int32]
-	MaybeCount      window.NumberColumns[int64]
-	MaybeMask       window.NumberColumns[uint32]
-	MaybeTotal      window.NumberColumns[uint64]
-	MaybeLoad       window.QuantilesColumns[float32]
-	MaybeRatio      window.NumberColumns[float64]
-	MaybeAt         window.ValuesColumns[time.Time]
-	MaybeTook       window.NumberColumns[time.Duration]
-	MaybeID         window.ValuesColumns[codec.UUID]
-	MaybeState      window.ValuesColumns[SampleMaybeState]
-	MaybeDocument   window.ValuesColumns[json.RawMessage]
-	DefaultText     window.ValuesColumns[string]
-	DefaultRaw      window.ValuesColumns[[]byte]
-	DefaultFlag     window.ValuesColumns[bool]
-	DefaultSmall    window.NumberColumns[int32]
-	DefaultCount    window.NumberColumns[int64]
-	DefaultMask     window.NumberColumns[uint32]
-	DefaultTotal    window.NumberColumns[uint64]
-	DefaultLoad     window.NumberColumns[float32]
-	DefaultRatio    window.QuantilesColumns[float64]
+	Text  window.ValuesColumns[string]
+	Raw   window.ValuesColumns[[]byte]
+	Flag  window.ValuesColumns[bool]
+	Small window.NumberColumns[int32]
+	Count struct {
+		window.NumberColumns[int64]
+		Quantiles []window.Quantiles
+	}
+	Mask  window.NumberColumns[uint32]
+	Total struct {
+		window.NumberColumns[uint64]
+		Quantiles []window.Quantiles
+	}
+	Load  window.NumberColumns[float32]
+	Ratio window.NumberColumns[float64]
+	At    window.ValuesColumns[time.Time]
+	Took  struct {
+		window.NumberColumns[time.Duration]
+		Quantiles []window.Quantiles
+	}
+	ID         window.ValuesColumns[codec.UUID]
+	State      window.ValuesColumns[SampleState]
+	Document   window.ValuesColumns[json.RawMessage]
+	Level      window.ValuesColumns[SampleLevel]
+	MaybeText  window.ValuesColumns[string]
+	MaybeRaw   window.ValuesColumns[[]byte]
+	MaybeFlag  window.ValuesColumns[bool]
+	MaybeSmall struct {
+		window.NumberColumns[int32]
+		Quantiles []window.Quantiles
+	}
+	MaybeCount window.NumberColumns[int64]
+	MaybeMask  window.NumberColumns[uint32]
+	MaybeTotal window.NumberColumns[uint64]
+	MaybeLoad  struct {
+		window.NumberColumns[float32]
+		Quantiles []window.Quantiles
+	}
+	MaybeRatio    window.NumberColumns[float64]
+	MaybeAt       window.ValuesColumns[time.Time]
+	MaybeTook     window.NumberColumns[time.Duration]
+	MaybeID       window.ValuesColumns[codec.UUID]
+	MaybeState    window.ValuesColumns[SampleMaybeState]
+	MaybeDocument window.ValuesColumns[json.RawMessage]
+	DefaultText   window.ValuesColumns[string]
+	DefaultRaw    window.ValuesColumns[[]byte]
+	DefaultFlag   window.ValuesColumns[bool]
+	DefaultSmall  window.NumberColumns[int32]
+	DefaultCount  window.NumberColumns[int64]
+	DefaultMask   window.NumberColumns[uint32]
+	DefaultTotal  window.NumberColumns[uint64]
+	DefaultLoad   window.NumberColumns[float32]
+	DefaultRatio  struct {
+		window.NumberColumns[float64]
+		Quantiles []window.Quantiles
+	}
 	DefaultAt       window.ValuesColumns[time.Time]
 	DefaultTook     window.NumberColumns[time.Duration]
 	DefaultID       window.ValuesColumns[codec.UUID]
@@ -593,12 +629,15 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 	c.Flag.Append(&w.Flag)
 	c.Small.Append(&w.Small)
 	c.Count.Append(&w.Count)
+	c.Count.Quantiles = append(c.Count.Quantiles, w.Count.Quantiles)
 	c.Mask.Append(&w.Mask)
 	c.Total.Append(&w.Total)
+	c.Total.Quantiles = append(c.Total.Quantiles, w.Total.Quantiles)
 	c.Load.Append(&w.Load)
 	c.Ratio.Append(&w.Ratio)
 	c.At.Append(&w.At)
 	c.Took.Append(&w.Took)
+	c.Took.Quantiles = append(c.Took.Quantiles, w.Took.Quantiles)
 	c.ID.Append(&w.ID)
 	c.State.Append(&w.State)
 	c.Document.Append(&w.Document)
@@ -607,10 +646,12 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 	c.MaybeRaw.Append(&w.MaybeRaw)
 	c.MaybeFlag.Append(&w.MaybeFlag)
 	c.MaybeSmall.Append(&w.MaybeSmall)
+	c.MaybeSmall.Quantiles = append(c.MaybeSmall.Quantiles, w.MaybeSmall.Quantiles)
 	c.MaybeCount.Append(&w.MaybeCount)
 	c.MaybeMask.Append(&w.MaybeMask)
 	c.MaybeTotal.Append(&w.MaybeTotal)
 	c.MaybeLoad.Append(&w.MaybeLoad)
+	c.MaybeLoad.Quantiles = append(c.MaybeLoad.Quantiles, w.MaybeLoad.Quantiles)
 	c.MaybeRatio.Append(&w.MaybeRatio)
 	c.MaybeAt.Append(&w.MaybeAt)
 	c.MaybeTook.Append(&w.MaybeTook)
@@ -626,6 +667,7 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 	c.DefaultTotal.Append(&w.DefaultTotal)
 	c.DefaultLoad.Append(&w.DefaultLoad)
 	c.DefaultRatio.Append(&w.DefaultRatio)
+	c.DefaultRatio.Quantiles = append(c.DefaultRatio.Quantiles, w.DefaultRatio.Quantiles)
 	c.DefaultAt.Append(&w.DefaultAt)
 	c.DefaultTook.Append(&w.DefaultTook)
 	c.DefaultID.Append(&w.DefaultID)
@@ -2357,13 +2399,13 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.ValuesPart[[]byte]("raw", 3),
 	window.ValuesPart[bool]("flag", 4),
 	window.IntPart[int32]("small", 5),
-	window.WithQuantiles(window.IntPart[int64]("count", 6)),
+	window.With[window.Quantiles](window.IntPart[int64]("count", 6)),
 	window.IntPart[uint32]("mask", 7),
-	window.WithQuantiles(window.IntPart[uint64]("total", 8)),
+	window.With[window.Quantiles](window.IntPart[uint64]("total", 8)),
 	window.FloatPart[float32]("cpu.load", 9),
 	window.FloatPart[float64]("ratio (.*)|%", 10),
 	window.ValuesPart[time.Time]("at", 11),
-	window.WithQuantiles(window.IntPart[time.Duration]("took", 12)),
+	window.With[window.Quantiles](window.IntPart[time.Duration]("took", 12)),
 	window.ValuesPart[codec.UUID]("id", 13),
 	window.ValuesPart[SampleState]("state", 14),
 	window.ValuesPart[json.RawMessage]("document", 15),
@@ -2371,11 +2413,11 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.OptionalValuesPart[string]("maybe_text", 17),
 	window.OptionalBytesPart[[]byte]("maybe_raw", 18),
 	window.OptionalValuesPart[bool]("maybe_flag", 19),
-	window.WithQuantiles(window.OptionalIntPart[int32]("maybe_small", 20)),
+	window.With[window.Quantiles](window.OptionalIntPart[int32]("maybe_small", 20)),
 	window.OptionalIntPart[int64]("maybe_count", 21),
 	window.OptionalIntPart[uint32]("maybe_mask", 22),
 	window.OptionalIntPart[uint64]("maybe_total", 23),
-	window.WithQuantiles(window.OptionalFloatPart[float32]("maybe_load", 24)),
+	window.With[window.Quantiles](window.OptionalFloatPart[float32]("maybe_load", 24)),
 	window.OptionalFloatPart[float64]("maybe_ratio", 25),
 	window.OptionalValuesPart[time.Time]("maybe_at", 26),
 	window.OptionalIntPart[time.Duration]("maybe_took", 27),
@@ -2390,7 +2432,7 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.IntPart[uint32]("default_mask", 36),
 	window.IntPart[uint64]("default_total", 37),
 	window.FloatPart[float32]("default_load", 38),
-	window.WithQuantiles(window.FloatPart[float64]("default_ratio", 39)),
+	window.With[window.Quantiles](window.FloatPart[float64]("default_ratio", 39)),
 	window.ValuesPart[time.Time]("default_at", 40),
 	window.IntPart[time.Duration]("default_took", 41),
 	window.ValuesPart[codec.UUID]("default_id", 42),

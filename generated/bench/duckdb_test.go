@@ -200,10 +200,14 @@ func checkPercentiles(t *testing.T, on *bed, f *fleet, q query, rows [][]any) {
 			t.Fatal(err)
 		}
 		key := fmt.Sprint(w.Series[0], w.Start.UnixMilli())
-		for i, share := range []float64{0.5, 0.99} {
-			got := dynamic.Quantile(share).Of(&w, &s.Layout().Fields[0], 0).(float64)
+		for i, name := range []string{"p50", "p99"} {
+			statistic, err := dynamic.ParseStatistic(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := statistic.Of(&w, &s.Layout().Fields[0], 0).(float64)
 			if want := exact[key][i]; !(math.Abs(got-want) <= 0.01*want) {
-				t.Errorf("quantile %v of %s is %v, want %v", share, key, got, want)
+				t.Errorf("%s of %s is %v, want %v", name, key, got, want)
 			}
 		}
 		delete(exact, key)

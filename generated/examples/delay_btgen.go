@@ -218,14 +218,20 @@ func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 type DelayWindow struct {
 	window.Window
 	DelaySeries
-	Late window.IntQuantiles[time.Duration]
+	Late struct {
+		window.Int[time.Duration]
+		window.Quantiles
+	}
 	Stop window.Values[string]
 }
 
 // DelayWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type DelayWindowColumns struct {
 	window.WindowColumns[DelaySeries]
-	Late window.QuantilesColumns[time.Duration]
+	Late struct {
+		window.NumberColumns[time.Duration]
+		Quantiles []window.Quantiles
+	}
 	Stop window.ValuesColumns[string]
 }
 
@@ -236,6 +242,7 @@ func (c *DelayWindowColumns) Reset() { window.Reset(c) }
 func (c *DelayWindowColumns) Append(w *DelayWindow) {
 	c.WindowColumns.Append(&w.Window, w.DelaySeries)
 	c.Late.Append(&w.Late)
+	c.Late.Quantiles = append(c.Late.Quantiles, w.Late.Quantiles)
 	c.Stop.Append(&w.Stop)
 }
 
@@ -355,7 +362,7 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping{
 
 // delayWindows says how the slices of DelayColumns are summarized, by their indexes.
 var delayWindows = window.NewSpec[DelaySeries, DelayWindow](
-	window.WithQuantiles(window.IntPart[time.Duration]("late", 2)),
+	window.With[window.Quantiles](window.IntPart[time.Duration]("late", 2)),
 	window.ValuesPart[string]("stop", 3),
 )
 

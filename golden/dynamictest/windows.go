@@ -94,7 +94,13 @@ func (c *comparison[S, E, C]) generatedWindow(w reflect.Value, o store.WindowOpt
 // statistics are those that are compared.
 var statistics = []dynamic.Statistic{
 	dynamic.Count, dynamic.First, dynamic.Last, dynamic.FirstTime, dynamic.LastTime, dynamic.Min, dynamic.Max, dynamic.Sum, dynamic.Mean, dynamic.Increase, dynamic.Rate,
-	dynamic.Quantile(0), dynamic.Quantile(0.5), dynamic.Quantile(0.99), dynamic.Quantile(1),
+	named("p0"), named("p50"), named("p99"), named("p100"),
+}
+
+// named returns a statistic by its name.
+func named(name string) dynamic.Statistic {
+	s, _ := dynamic.ParseStatistic(name)
+	return s
 }
 
 // generatedStatistic returns what Statistic.Of does, given a pointer to the statistics of a window of

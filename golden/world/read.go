@@ -1129,9 +1129,9 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 
 // isQuantile compares a quantile of a field, if it has quantiles, with the exact one, as near as is promised.
 func isQuantile(w *summary, f *layout.Field, i int, share float64, values []any) error {
-	stat := dynamic.Quantile(share)
+	stat, err := dynamic.ParseStatistic(fmt.Sprintf("p%v", 100*share))
 	if _, ok := stat.Type(f); !ok {
-		return nil
+		return err
 	}
 	got := w.of(stat, i)
 	var all []float64

@@ -241,7 +241,7 @@ func (b *bucketRow) cuts() bool {
 
 // eventsTellMore reports whether the events give narrower or more exact windows than the run, as long as they are all there.
 func (b *bucketRow) eventsTellMore() bool {
-	return b.run().Every != b.a.mapping.Rollup.Every || b.run().LacksQuantiles ||
+	return b.run().Every != b.a.mapping.Rollup.Every || b.run().LacksSketches ||
 		slices.ContainsFunc(b.run().Windows, func(w *window.Summary) bool { return w.Common().Inexact })
 }
 

@@ -236,7 +236,7 @@ func (s *sealer) compare(b *bucketRow, d *decision) (likeness, *RunError, error)
 	}
 	inexact := func(w *window.Summary) bool { return w.Common().Inexact }
 	switch {
-	case run.Lacks || run.LacksQuantiles || run.Every != s.mapping.Rollup.Every:
+	case run.Lacks || run.LacksSketches || run.Every != s.mapping.Rollup.Every:
 		return runUnused, nil, nil
 	case slices.ContainsFunc(run.Windows, inexact):
 		return runInexact, nil, nil

@@ -84,19 +84,3 @@ func (c *NumberColumns[T]) Append(s Number[T]) {
 	c.Min, c.Max, c.Sum = append(c.Min, low), append(c.Max, high), append(c.Sum, sum)
 	c.Mean, c.Increase, c.Rate = append(c.Mean, s.Mean()), append(c.Increase, s.Increase()), append(c.Rate, s.Rate())
 }
-
-// QuantilesColumns are [NumberColumns] of a field with quantiles.
-type QuantilesColumns[T Integer | Float] struct {
-	NumberColumns[T]
-	Quantiles []Quantiles
-}
-
-// Append adds the statistics of a window.
-func (c *QuantilesColumns[T]) Append(s interface {
-	Number[T]
-	quantiled
-}) {
-	_, counts := s.split()
-	c.NumberColumns.Append(s)
-	c.Quantiles = append(c.Quantiles, *counts)
-}

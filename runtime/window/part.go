@@ -20,16 +20,17 @@ const timeSlice = 1
 func (s Slices) times() []time.Time { return *s[timeSlice].(*[]time.Time) }
 
 // SlicesOf returns pointers to the fields of a struct of slices, in their order, given a pointer to it.
-func SlicesOf(columns any) Slices { return fieldsOf(columns) }
+func SlicesOf(columns any) Slices {
+	v := reflect.ValueOf(columns).Elem()
+	return appendFields(make(Slices, 0, v.NumField()), v)
+}
 
-// fieldsOf returns pointers to the fields of a struct, given a pointer to it.
-func fieldsOf(of any) []any {
-	v := reflect.ValueOf(of).Elem()
-	out := make([]any, v.NumField())
-	for i := range out {
-		out[i] = v.Field(i).Addr().Interface()
+// appendFields appends pointers to the fields of a struct.
+func appendFields(dst []any, of reflect.Value) []any {
+	for i := range of.NumField() {
+		dst = append(dst, of.Field(i).Addr().Interface())
 	}
-	return out
+	return dst
 }
 
 // Summary is a window of any schema: a pointer to it, and to what it consists of.
@@ -41,7 +42,7 @@ type Summary struct {
 }
 
 // NewSummary refers to a window: to what all windows have, to its series, and to the statistics of each part of its
-// [Spec].
+// [Spec], which are followed by the sketches of that part.
 func NewSummary(window any, common *Window, series any, fields []any) *Summary {
 	return &Summary{window, common, series, fields}
 }
@@ -54,9 +55,10 @@ func (w *Summary) Series() any { return w.series }
 
 // Part describes one part of windows: the statistics of a field, whose values are in a slice of events.
 type Part struct {
-	field string
-	slice int // index of the values of events in [Slices]
-	at    int // index of the statistics in a window
+	field    string
+	sketches []Part // of the same field; see [With]
+	slice    int    // index of the values of events in [Slices]
+	at       int    // index of the statistics in a window
 	// The statistics of all functions are pointers, and values is a pointer to a slice.
 	add      func(s any, times []time.Time, values any, begin, end int)
 	combine  func(s, other any)
@@ -72,12 +74,12 @@ type Part struct {
 	copy func(to, from any) // sets the statistics of a window to those of another one
 	// numbers calls add with the values of a number, in order of time; nil if the field is none.
 	numbers func(times []time.Time, values any, begin, end int, add func(at time.Time, value float64))
+	whole   bool // the numbers are integers
 }
 
-// statistics are what parts need of the statistics of a field.
-type statistics[S, T any] interface {
+// folded are what all parts need of their statistics.
+type folded[S any] interface {
 	*S
-	adder[T]
 	none() bool
 	combine(other *S)
 	follow(later *S)
@@ -85,6 +87,12 @@ type statistics[S, T any] interface {
 	previous() S
 	between(next *S, at share) S
 	code(c *coding)
+}
+
+// statistics are what parts need of the statistics of a field.
+type statistics[S, T any] interface {
+	folded[S]
+	adder[T]
 }
 
 // passing passes on the values that events have, in order of time, of those in a slice.
@@ -102,10 +110,16 @@ func (f adderOf[T]) add(times []time.Time, values []T) { f(times, values) }
 
 // newPart returns the part of a field.
 func newPart[S, T any, P statistics[S, T]](field string, slice int, each passing[T]) Part {
+	p := foldedPart[S, P](field, slice)
+	p.add = func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P)) }
+	return p
+}
+
+// foldedPart returns the part of a field, without what adds values.
+func foldedPart[S any, P folded[S]](field string, slice int) Part {
 	return Part{
 		field:    field,
 		slice:    slice,
-		add:      func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P)) },
 		combine:  func(s, other any) { s.(P).combine(other.(*S)) },
 		follow:   func(s, later any) { s.(P).follow(later.(*S)) },
 		run:      func(s any, c *runColumns) { s.(P).run(c) },
@@ -127,6 +141,7 @@ type counter[S, T any] interface {
 func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice int, each passing[T]) Part {
 	p := newPart[S, T, P](field, slice, each)
 	p.step = func(to, before, first any) { to.(P).enter(before.(*S), first.(*S)) }
+	p.whole = T(1)/2 == 0
 	p.numbers = func(times []time.Time, values any, begin, end int, add func(at time.Time, value float64)) {
 		each(values, times, begin, end, adderOf[T](func(times []time.Time, values []T) {
 			for i, v := range values {
@@ -135,6 +150,23 @@ func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice i
 		}))
 	}
 	return p
+}
+
+// sketch is a summary of the numbers of a field beside their statistics. A zero one is that of no numbers.
+type sketch[S any] interface {
+	folded[S]
+	add(v float64, whole bool) // a number, which is whole if all of the field are
+}
+
+// With returns a part of a number whose statistics in a window are followed by a sketch of its values, in a struct of both.
+func With[S any, P sketch[S]](of Part) Part {
+	p := foldedPart[S, P](of.field, of.slice)
+	p.add = func(s any, times []time.Time, values any, begin, end int) {
+		of.numbers(times, values, begin, end, func(_ time.Time, v float64) { s.(P).add(v, of.whole) })
+	}
+	p.copy, p.numbers = p.previous, of.numbers
+	of.sketches = append(slices.Clip(of.sketches), p)
+	return of
 }
 
 // IntPart returns the part for an integer field, given the name of its column and the index of its values in
@@ -252,22 +284,34 @@ type Spec struct {
 	chart func() *Summary // of a new Chart
 	refer func(w any) *Summary
 	name  func(to, series any) // sets the series
-	parts []Part
+	parts []Part               // each is followed by its sketches
 }
 
 // NewSpec returns the description of windows. W is a struct of a [Window], a series S, and the statistics of each part.
 func NewSpec[S, W any](parts ...Part) *Spec {
+	parts = slices.Clone(parts)
 	return NewSpecOf[S, W](func(w any) *Summary {
-		fields := fieldsOf(w)
-		return &Summary{w, fields[0].(*Window), fields[1], fields[2:]}
+		v := reflect.ValueOf(w).Elem()
+		fields := make([]any, 0, v.NumField())
+		for i := range parts {
+			if of := v.Field(2 + i); parts[i].sketches == nil {
+				fields = append(fields, of.Addr().Interface())
+			} else {
+				fields = appendFields(fields, of)
+			}
+		}
+		return &Summary{w, v.Field(0).Addr().Interface().(*Window), v.Field(1).Addr().Interface(), fields}
 	}, parts...)
 }
 
 // NewSpecOf is [NewSpec] for windows that are no such structs, given a function that refers to one, a *W.
 func NewSpecOf[S, W any](refer func(w any) *Summary, parts ...Part) *Spec {
-	parts = slices.Clone(parts)
+	var all []Part
 	for i := range parts {
-		parts[i].at = i
+		all = append(append(all, parts[i]), parts[i].sketches...)
+	}
+	for i := range all {
+		all[i].at = i
 	}
 	return &Spec{
 		new: func() *Summary { return refer(new(W)) },
@@ -277,7 +321,16 @@ func NewSpecOf[S, W any](refer func(w any) *Summary, parts ...Part) *Spec {
 		},
 		refer: refer,
 		name:  func(to, series any) { *to.(*S) = *series.(*S) },
-		parts: parts,
+		parts: all,
+	}
+}
+
+// fields yields the parts of each field, with the index of the first.
+func (s *Spec) fields(yield func(i int, of []Part) bool) {
+	for i, next := 0, 0; i < len(s.parts); i = next {
+		if next = i + 1 + len(s.parts[i].sketches); !yield(i, s.parts[i:next]) {
+			return
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"time"
 )
 
 // Quantiles count the numbers of a window by size, so that quantiles of any windows that are added up are those of all
@@ -21,8 +20,9 @@ import (
 type Quantiles struct {
 	buckets []bucket // in order of the numbers
 	unknown bool     // they are too many, or a rollup has some of the numbers without their counts
+	some    bool     // there are values, NaN among them
 	whole   bool     // the numbers are integers
-	low     float64  // the lowest number that is not NaN
+	low     float64  // the lowest number that is not NaN, if they are known
 	high    float64
 	ends    *[2]Quantiles // of a filled window: those that its quantiles are between
 	share   float64       // and the share of the way
@@ -103,10 +103,19 @@ func edge(at int32) float64 {
 }
 
 // add counts a number.
-func (s *Quantiles) add(v float64) {
-	if v == v {
+func (s *Quantiles) add(v float64, whole bool) {
+	if s.some = true; v == v && !s.unknown {
+		s.widen(v, v, whole)
 		s.count(bucketOf(v), 1)
 	}
+}
+
+// widen extends the extremes by those of other numbers. It takes -0 for 0, so that their order does not matter.
+func (s *Quantiles) widen(low, high float64, whole bool) {
+	if s.whole = whole; len(s.buckets) == 0 {
+		s.low, s.high = low+0, high+0
+	}
+	s.low, s.high = min(s.low, low+0), max(s.high, high+0)
 }
 
 // bucketOf returns the bucket of a number.
@@ -131,21 +140,30 @@ func (s *Quantiles) count(at int32, n int64) {
 	case found:
 		s.buckets[i].n += n
 	case len(s.buckets) == maxBuckets:
-		s.buckets, s.unknown = nil, true
+		s.forget()
 	default:
 		s.buckets = slices.Insert(s.buckets, i, bucket{at, n})
 	}
 }
 
-// merge adds the counts of another window.
-func (s *Quantiles) merge(o *Quantiles) {
-	if o.unknown {
-		s.buckets, s.unknown = nil, true
+// forget makes quantiles unknown.
+func (s *Quantiles) forget() { *s = Quantiles{some: true, unknown: true} }
+
+// combine adds the counts of another window.
+func (s *Quantiles) combine(o *Quantiles) {
+	switch s.some = s.some || o.some; {
+	case o.unknown:
+		s.forget()
+	case len(o.buckets) > 0 && !s.unknown:
+		s.widen(o.low, o.high, o.whole)
 	}
 	for _, b := range o.buckets {
 		s.count(b.at, b.n)
 	}
 }
+
+// follow adds the counts of a later window of the same series.
+func (s *Quantiles) follow(later *Quantiles) { s.combine(later) }
 
 // quantilesVersion is the version of encoded counts.
 const quantilesVersion = 0
@@ -165,12 +183,17 @@ func (s *Quantiles) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// parse sets the counts to encoded ones, of at most count numbers. Those of a later version are unknown.
-func (s *Quantiles) parse(encoded []byte, count int64) bool {
-	if *s = (Quantiles{unknown: len(encoded) == 0 || encoded[0] != quantilesVersion}); s.unknown {
+// parse sets the counts to encoded ones. Those of a later version are unknown.
+func (s *Quantiles) parse(encoded []byte, of numbers) bool {
+	if len(encoded) == 0 || encoded[0] != quantilesVersion {
+		s.forget()
 		return true
 	}
-	c := coding{bytes: encoded[1:], parses: true}
+	*s = Quantiles{some: true}
+	c, count := coding{bytes: encoded[1:], parses: true}, of.count
+	if len(c.bytes) > 0 {
+		s.widen(of.low, of.high, of.whole)
+	}
 	for at := int64(0); len(c.bytes) > 0; {
 		step, n := int64(0), uint64(0)
 		c.int(&step)
@@ -186,144 +209,37 @@ func (s *Quantiles) parse(encoded []byte, count int64) bool {
 	return !c.failed
 }
 
-// IntQuantiles summarizes the values of an integer field in a window, with their quantiles.
-type IntQuantiles[T Integer] struct {
-	Int[T]
-	Quantiles
+// between returns the quantiles of a filled window, at a share of the way to the next one with numbers.
+func (s *Quantiles) between(next *Quantiles, at share) Quantiles {
+	return Quantiles{ends: &[2]Quantiles{*s, *next}, share: at.near}
 }
 
-// Float64Quantiles summarizes the values of a floating-point field in a window, with their quantiles.
-type Float64Quantiles[T Float] struct {
-	Float64[T]
-	Quantiles
+// previous returns the quantiles of a window after this one that is filled: a copy.
+func (s *Quantiles) previous() Quantiles {
+	out := *s
+	out.buckets = slices.Clone(s.buckets)
+	return out
 }
 
-// quantiled are the statistics of a field with quantiles.
-type quantiled interface {
-	split() (number any, counts *Quantiles)
-	bound()
-}
+// none reports whether there are no values. Those that are no numbers are values, too.
+func (s *Quantiles) none() bool { return !s.some }
 
-func (s *IntQuantiles[T]) split() (number any, counts *Quantiles) { return &s.Int, &s.Quantiles }
+// run codes quantiles in a run.
+func (s *Quantiles) run(c *runColumns) { c.sketch(quantiles, s) }
 
-// bound tells the counts the extremes of the numbers.
-func (s *IntQuantiles[T]) bound() { s.whole, s.low, s.high = true, float64(s.Min), float64(s.Max) }
-
-func (s *Float64Quantiles[T]) split() (number any, counts *Quantiles) {
-	return &s.Float64, &s.Quantiles
-}
-
-func (s *Float64Quantiles[T]) bound() { s.low, s.high = float64(s.Min), float64(s.Max) }
-
-// WithQuantiles returns the part of a number whose statistics are an [IntQuantiles] or a [Float64Quantiles].
-func WithQuantiles(of Part) Part {
-	p := of
-	change := func(s any, change func(number any, counts *Quantiles)) {
-		change(s.(quantiled).split())
-		s.(quantiled).bound()
-	}
-	join := func(numbers func(s, other any)) func(s, other any) {
-		return func(s, other any) {
-			others, theirs := other.(quantiled).split()
-			change(s, func(number any, counts *Quantiles) {
-				numbers(number, others)
-				counts.merge(theirs)
-			})
-		}
-	}
-	set := func(numbers func(to, from any)) func(to, from any) {
-		return func(to, from any) {
-			number, counts := to.(quantiled).split()
-			other, theirs := from.(quantiled).split()
-			numbers(number, other)
-			*counts = *theirs
-			counts.buckets = slices.Clone(counts.buckets)
-		}
-	}
-	p.combine, p.follow, p.copy, p.previous = join(of.combine), join(of.follow), set(of.copy), set(of.previous)
-	p.add = func(s any, times []time.Time, values any, begin, end int) {
-		change(s, func(number any, counts *Quantiles) {
-			of.add(number, times, values, begin, end)
-			of.numbers(times, values, begin, end, func(_ time.Time, v float64) { counts.add(v) })
-		})
-	}
-	p.run = func(s any, c *runColumns) {
-		number, counts := s.(quantiled).split()
-		at := c.at
-		if of.run(number, c); c.at > at {
-			c.quantiles(at, counts)
-		}
-		if c.parses {
-			s.(quantiled).bound()
-		}
-	}
-	p.code = func(s any, c *coding) {
-		number, counts := s.(quantiled).split()
-		of.code(number, c)
-		if c.quantiles(counts); c.parses {
-			s.(quantiled).bound()
-		}
-	}
-	p.between = func(to, from, next any, at share) {
-		before, low := from.(quantiled).split()
-		after, high := next.(quantiled).split()
-		change(to, func(number any, counts *Quantiles) {
-			if of.between(number, before, after, at); of.has(before) && of.has(after) {
-				counts.ends, counts.share = &[2]Quantiles{*low, *high}, at.near
-			}
-		})
-	}
-	p.step = func(to, before, first any) {
-		number, _ := to.(quantiled).split()
-		last, _ := before.(quantiled).split()
-		next, _ := first.(quantiled).split()
-		of.step(number, last, next)
-	}
-	p.has = func(s any) bool {
-		number, _ := s.(quantiled).split()
-		return of.has(number)
-	}
-	return p
-}
-
-// quantiles codes the counts of the window with an index, of those with values.
-func (c *runColumns) quantiles(at int, counts *Quantiles) {
-	const column = len(c.texts) - 1
-	var text []byte
-	switch texts := c.texts[column]; {
-	case !c.parses:
-		c.texts[column] = append(texts, counts.appendTo(nil))
-		return
-	case at < len(texts):
-		text = texts[at]
-	default:
-		c.lacks = true
-	}
-	if !counts.parse(text, int64(c.words[columnCount][c.counted-1])) {
-		c.fail(ErrRun)
-	}
-}
-
-// quantiles encodes counts, or parses them.
-func (c *coding) quantiles(counts *Quantiles) {
-	text, filled := counts.appendTo(nil), counts.ends != nil
-	c.code(&text, &filled)
+// code codes quantiles, of a filled window, too.
+func (s *Quantiles) code(c *coding) {
+	of, text, filled := *s, s.appendTo(nil), s.ends != nil
+	c.code(&text, &of.some, &of.whole, &of.low, &of.high, &of.share, &filled)
 	if c.parses {
-		c.failed = !counts.parse(text, math.MaxInt64) || c.failed
-		if filled && !c.failed {
-			counts.ends = new([2]Quantiles)
+		c.failed = !s.parse(text, numbers{math.MaxInt64, of.low, of.high, of.whole}) || c.failed
+		if s.some, s.share = of.some, of.share; filled && !c.failed {
+			s.ends = new([2]Quantiles)
 		}
 	}
-	if counts.ends == nil {
-		return
-	}
-	c.code(&counts.share)
-	for i := range counts.ends {
-		end := &counts.ends[i]
-		whole, low, high := end.whole, end.low, end.high
-		c.code(&whole, &low, &high)
-		c.quantiles(end)
-		end.whole, end.low, end.high = whole, low, high
+	if s.ends != nil {
+		s.ends[0].code(c)
+		s.ends[1].code(c)
 	}
 }
 

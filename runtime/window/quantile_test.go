@@ -18,17 +18,17 @@ func TestQuantiles(t *testing.T) {
 		values := rapid.SliceOfN(rapid.SampledFrom(sizes).Draw(t, "sizes"), 1, 200).Draw(t, "values")
 		all, parts := quantilesOf(values), []Quantiles{{}, {}, {}}
 		for _, v := range rapid.Permutation(values).Draw(t, "order") {
-			parts[rapid.IntRange(0, 2).Draw(t, "part")].add(v)
+			parts[rapid.IntRange(0, 2).Draw(t, "part")].add(v, false)
 		}
-		merged := Quantiles{low: all.low, high: all.high}
+		var merged Quantiles
 		for i := range parts {
-			merged.merge(&parts[i])
+			merged.combine(&parts[i])
 		}
 		if diff := cmp.Diff(all, merged, bitwise); diff != "" {
 			t.Fatal(diff)
 		}
 		var parsed Quantiles
-		if encoded := all.appendTo(nil); !parsed.parse(encoded, int64(len(values))) || string(parsed.appendTo(nil)) != string(encoded) {
+		if encoded := all.appendTo(nil); !parsed.parse(encoded, numbers{count: int64(len(values))}) || string(parsed.appendTo(nil)) != string(encoded) {
 			t.Fatalf("%x", encoded)
 		}
 		for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 1, rapid.Float64Range(0, 1).Draw(t, "q")} {
@@ -38,12 +38,9 @@ func TestQuantiles(t *testing.T) {
 }
 
 func quantilesOf(values []float64) (s Quantiles) {
-	var number Float64[float64]
-	number.add(make([]time.Time, len(values)), values)
 	for _, v := range values {
-		s.add(v)
+		s.add(v, false)
 	}
-	s.low, s.high = number.Min, number.Max
 	return s
 }
 
@@ -86,8 +83,7 @@ func TestUnknownQuantiles(t *testing.T) {
 		slices.Reverse(values)
 		down, half := quantilesOf(values), quantilesOf(values[len(values)/2:])
 		rest := quantilesOf(values[:len(values)/2])
-		half.merge(&rest)
-		half.low, half.high = up.low, up.high
+		half.combine(&rest)
 		if diff := cmp.Diff([]Quantiles{up, up}, []Quantiles{down, half}, bitwise); diff != "" || up.unknown != unknown {
 			t.Errorf("%d octaves, unknown %v: %s", octaves, up.unknown, diff)
 		}
@@ -104,8 +100,8 @@ func TestUnknownQuantiles(t *testing.T) {
 // TestWholeQuantiles checks that quantiles of small integers are integers, and that filled windows have those on the
 // line between their neighbors.
 func TestWholeQuantiles(t *testing.T) {
-	var s, later IntQuantiles[int64]
-	part := WithQuantiles(IntPart[int64]("n", 2))
+	var s, later Quantiles
+	part := With[Quantiles](IntPart[int64]("n", 2)).sketches[0]
 	part.add(&s, make([]time.Time, 5), &[]int64{3, 3, 4, 100, 127}, 0, 5)
 	part.add(&later, make([]time.Time, 1), &[]int64{10}, 0, 1)
 	for q, want := range map[float64]float64{0: 3, 0.25: 3, 0.375: 3.5, 0.5: 4, 0.75: 100, 1: 127} {
@@ -113,7 +109,7 @@ func TestWholeQuantiles(t *testing.T) {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}
-	var line, kept IntQuantiles[int64]
+	var line, kept Quantiles
 	part.between(&line, &s, &later, share{exact: rational(int64(1)), near: 0.5})
 	part.previous(&kept, &s)
 	for _, q := range []float64{-1, 2, math.NaN()} {
@@ -132,20 +128,22 @@ func TestRunWithoutQuantiles(t *testing.T) {
 	type later struct {
 		Window
 		Series string
-		Uint   IntQuantiles[uint64]
+		Uint   struct {
+			Int[uint64]
+			Quantiles
+		}
 	}
-	spec := NewSpec[string, later](WithQuantiles(IntPart[uint64]("uint", 3)))
+	spec := NewSpec[string, later](With[Quantiles](IntPart[uint64]("uint", 3)))
 	var r, again Run
 	must(t, spec.ParseRun(&r, exampleRun(t)))
 	encoded, err := spec.AppendRun(nil, &r)
 	must(t, err)
 	must(t, spec.ParseRun(&again, encoded))
 	sum, sent := spec.new(), spec.new()
-	part := &spec.parts[0]
-	part.add(sum.fields[0], []time.Time{runStart}, &[]uint64{7}, 0, 1)
+	spec.add(sum, Slices{nil, &[]time.Time{runStart}, nil, &[]uint64{7}}, 0, 1)
 	for _, of := range []*Run{&r, &again} {
 		w := of.Windows[0].Window.(*later)
-		if of.LacksQuantiles != (of == &r) || of.Lacks || w.Uint.Count != 1 || w.Uint.Last != 5 || w.Uint.Quantile(0.5) == w.Uint.Quantile(0.5) {
+		if of.LacksSketches != (of == &r) || of.Lacks || w.Uint.Count != 1 || w.Uint.Last != 5 || w.Uint.Quantile(0.5) == w.Uint.Quantile(0.5) {
 			t.Errorf("%+v of %+v", w, of)
 		}
 		spec.Combine(sum, of.Windows[0])

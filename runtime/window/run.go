@@ -52,8 +52,8 @@ type Run struct {
 	Windows []*Summary    // in order of time; those without events are inexact
 	// Lacks is set by [Spec.ParseRun] if the run does not have all fields with their types.
 	Lacks bool
-	// LacksQuantiles is set by [Spec.ParseRun] if the run is from before a field had quantiles.
-	LacksQuantiles bool
+	// LacksSketches is set by [Spec.ParseRun] if the run is from before a field had a sketch.
+	LacksSketches bool
 
 	spare   []*Summary // windows for the next run
 	zero    *Summary
@@ -162,17 +162,14 @@ func (s *Spec) AppendRun(dst []byte, r *Run) ([]byte, error) {
 		dst = appendWords(dst, runInexactField, varints, inexact)
 	}
 	var c runColumns
-	for i := range s.parts {
+	for _, of := range s.fields {
 		c.reset()
-		for _, w := range r.Windows {
-			c.start = w.common.Start
-			s.parts[i].run(w.fields[s.parts[i].at], &c)
-		}
+		c.code(r.Windows, of)
 		if c.failed != nil {
-			return dst[:begin], fmt.Errorf("field %s: %w", s.parts[i].field, c.failed)
+			return dst[:begin], fmt.Errorf("field %s: %w", of[0].field, c.failed)
 		}
 		dst = protowire.AppendTag(dst, runFieldField, protowire.BytesType)
-		dst = protowire.AppendBytes(dst, c.appendTo(nil, s.parts[i].field))
+		dst = protowire.AppendBytes(dst, c.appendTo(nil, of[0].field))
 	}
 	return append(dst[:begin], withChecksum(dst[begin:])...), nil
 }
@@ -252,19 +249,18 @@ func (s *Spec) ParseRun(r *Run, encoded []byte) error {
 // clear removes the windows of a run.
 func (r *Run) clear() {
 	r.spare = append(r.spare, r.Windows...)
-	r.Windows, r.Lacks, r.LacksQuantiles = r.Windows[:0], false, false
+	r.Windows, r.Lacks, r.LacksSketches = r.Windows[:0], false, false
 }
 
 // parseParts sets the statistics of windows, apart from those of some parts. It returns the first part whose
 // values in the run have another type, which may be set in part then; -1 if there is none.
 func (s *Spec) parseParts(r *Run, except []int) (other int, err error) {
 	h, c := &r.head, &r.columns
-	for i := range s.parts {
-		p := &s.parts[i]
+	for i, of := range s.fields {
 		if slices.Contains(except, i) {
 			continue
 		}
-		at := slices.IndexFunc(h.fields, func(f []byte) bool { return string(nameOf(f)) == p.field })
+		at := slices.IndexFunc(h.fields, func(f []byte) bool { return string(nameOf(f)) == of[0].field })
 		if at < 0 {
 			r.Lacks = true
 			continue
@@ -274,16 +270,12 @@ func (s *Spec) parseParts(r *Run, except []int) (other int, err error) {
 			return -1, err
 		}
 		if c.parses = true; len(c.words[columnCount]) != len(r.Windows) {
-			return -1, fmt.Errorf("%w: field %s does not have a count for each window", ErrRun, p.field)
+			return -1, fmt.Errorf("%w: field %s does not have a count for each window", ErrRun, of[0].field)
 		}
-		for _, w := range r.Windows {
-			c.start, c.end = w.common.Start, w.common.End
-			p.run(w.fields[p.at], c)
-		}
-		if c.failed != nil || !c.complete() {
+		if c.code(r.Windows, of); c.failed != nil || !c.complete() {
 			return i, nil
 		}
-		r.LacksQuantiles = r.LacksQuantiles || c.lacks
+		r.LacksSketches = r.LacksSketches || c.lacks
 	}
 	return -1, nil
 }
@@ -460,12 +452,33 @@ type runColumns struct {
 	parses     bool
 	start, end time.Time // of the window
 	words      [columnsEnd][]uint64
-	texts      [3][][]byte // of textColumns
-	counted    int         // windows so far
-	at         int         // windows with values so far
+	texts      [len(textColumns)][][]byte
+	counted    int     // windows so far
+	at         int     // windows with values so far
+	numbers    numbers // of the window
 	failed     error
-	lacks      bool     // there are no quantiles
+	lacks      bool     // a sketch is not there
 	form       *AnyForm // of values of any types
+}
+
+// numbers are what sketches know of the numbers of a window that a run has.
+type numbers struct {
+	count     int64 // of values, NaN among them
+	low, high float64
+	whole     bool // all are integers
+}
+
+// code codes the statistics of windows, given the parts of a field.
+func (c *runColumns) code(windows []*Summary, of []Part) {
+	for _, w := range windows {
+		c.start, c.end, c.numbers = w.common.Start, w.common.End, numbers{}
+		for i := range of {
+			of[i].run(w.fields[of[i].at], c)
+		}
+		if c.numbers.count > 0 {
+			c.at++
+		}
+	}
 }
 
 func (c *runColumns) reset() {
@@ -565,15 +578,16 @@ func (c *runColumns) fail(err error) {
 func (c *runColumns) count(n *int64) bool {
 	if !c.parses {
 		c.words[columnCount] = append(c.words[columnCount], uint64(*n))
-		return *n > 0
+	} else {
+		count := c.words[columnCount][c.counted]
+		if c.counted++; count > math.MaxInt64 {
+			c.fail(ErrRun)
+			return false
+		}
+		*n = int64(count)
 	}
-	count := c.words[columnCount][c.counted]
-	if c.counted++; count > math.MaxInt64 {
-		c.fail(ErrRun)
-		return false
-	}
-	*n = int64(count)
-	return count > 0
+	c.numbers.count = *n
+	return *n > 0
 }
 
 // time codes a time in the window.
@@ -639,16 +653,12 @@ func (s *Values[T]) begins(c *runColumns) bool {
 	return true
 }
 
-// ends ends the window.
-func (s *Values[T]) ends(c *runColumns) { c.at++ }
-
 func (s *Values[T]) run(c *runColumns) {
 	if !s.begins(c) {
 		return
 	}
 	c.value(0, reflect.ValueOf(&s.First).Elem())
 	c.value(1, reflect.ValueOf(&s.Last).Elem())
-	s.ends(c)
 }
 
 func (s *Int[T]) run(c *runColumns) {
@@ -661,7 +671,7 @@ func (s *Int[T]) run(c *runColumns) {
 	integerOf(c, 3, &s.Max)
 	c.wide(sumLow, &s.sum)
 	c.wide(increaseLow, &s.increase)
-	s.ends(c)
+	c.numbers = numbers{s.Count, float64(s.Min), float64(s.Max), true}
 }
 
 func (s *Float64[T]) run(c *runColumns) {
@@ -674,7 +684,7 @@ func (s *Float64[T]) run(c *runColumns) {
 	floatOf(c, 3, &s.Max)
 	c.float(doubleSum, &s.sum)
 	c.float(doubleRise, &s.increase)
-	s.ends(c)
+	c.numbers = numbers{s.Count, float64(s.Min), float64(s.Max), false}
 }
 
 // value codes the first value of a field, or the last one.
@@ -757,6 +767,26 @@ func (c *runColumns) any(which int, v reflect.Value) {
 		return
 	}
 	v.Set(reflect.ValueOf(from))
+}
+
+// sketch codes a sketch of the numbers of the window, if it has some. Without its text, it is unknown.
+func (c *runColumns) sketch(column protowire.Number, s interface {
+	appendTo(dst []byte) []byte
+	parse(encoded []byte, of numbers) bool
+}) {
+	texts := &c.texts[slices.Index(textColumns[:], column)]
+	switch {
+	case c.numbers.count == 0:
+	case !c.parses:
+		*texts = append(*texts, s.appendTo(nil))
+	case c.at < len(*texts):
+		if !s.parse((*texts)[c.at], c.numbers) {
+			c.fail(ErrRun)
+		}
+	default:
+		c.lacks = true
+		s.parse(nil, c.numbers)
+	}
 }
 
 // text codes bytes.

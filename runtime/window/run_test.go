@@ -30,8 +30,14 @@ type everyType struct {
 	Flag   Values[bool]
 	At     Values[time.Time]
 	Kind   Values[runKind]
-	Spread Float64Quantiles[float64]
-	Steps  IntQuantiles[int32]
+	Spread struct {
+		Float64[float64]
+		Quantiles
+	}
+	Steps struct {
+		Int[int32]
+		Quantiles
+	}
 }
 
 type runKind int32
@@ -66,8 +72,8 @@ var (
 		ValuesPart[bool]("flag", 10),
 		ValuesPart[time.Time]("at", 11),
 		ValuesPart[runKind]("kind", 12),
-		WithQuantiles(FloatPart[float64]("spread", 5)),
-		WithQuantiles(OptionalIntPart[int32]("steps", 2)),
+		With[Quantiles](FloatPart[float64]("spread", 5)),
+		With[Quantiles](OptionalIntPart[int32]("steps", 2)),
 	)
 )
 

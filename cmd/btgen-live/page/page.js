@@ -200,7 +200,7 @@ function choices() {
     box.addEventListener("change", () => go({fields: boxes.every(b => b.checked) ? "" : boxes.filter(b => b.checked).map(b => b.value)}));
     return box;
   });
-  const statistic = element("select", {"aria-label": "Statistic"}, ...["mean", "min", "max", "first", "last", "count", "sum", "increase", "rate", ...(schema.fields.some(f => f.quantiles) ? ["p50", "p90", "p99"] : [])].map(s => element("option", {}, s)));
+  const statistic = element("select", {"aria-label": "Statistic"}, ...["mean", "min", "max", "first", "last", "count", "sum", "increase", "rate", ...new Set(schema.fields.flatMap(f => f.statistics || []))].map(s => element("option", {}, s)));
   statistic.value = state().get("show") || "mean";
   statistic.addEventListener("change", () => go({show: statistic.value === "mean" ? "" : statistic.value}));
   return element("details", {}, element("summary", {}, "Fields and statistic"), ...boxes.map(b => element("label", {}, b, " " + b.value)), statistic);

@@ -421,7 +421,10 @@ type KindWindow struct {
 	Unsigned window.Int[uint32]
 	Large    window.Int[uint64]
 	Single   window.Float64[float32]
-	Double   window.Float64Quantiles[float64]
+	Double   struct {
+		window.Float64[float64]
+		window.Quantiles
+	}
 	At       window.Values[time.Time]
 	Span     window.Int[time.Duration]
 	ID       window.Values[codec.UUID]
@@ -450,7 +453,10 @@ type KindWindowColumns struct {
 	Unsigned window.NumberColumns[uint32]
 	Large    window.NumberColumns[uint64]
 	Single   window.NumberColumns[float32]
-	Double   window.QuantilesColumns[float64]
+	Double   struct {
+		window.NumberColumns[float64]
+		Quantiles []window.Quantiles
+	}
 	At       window.ValuesColumns[time.Time]
 	Span     window.NumberColumns[time.Duration]
 	ID       window.ValuesColumns[codec.UUID]
@@ -483,6 +489,7 @@ func (c *KindWindowColumns) Append(w *KindWindow) {
 	c.Large.Append(&w.Large)
 	c.Single.Append(&w.Single)
 	c.Double.Append(&w.Double)
+	c.Double.Quantiles = append(c.Double.Quantiles, w.Double.Quantiles)
 	c.At.Append(&w.At)
 	c.Span.Append(&w.Span)
 	c.ID.Append(&w.ID)
@@ -710,7 +717,7 @@ var kindWindows = window.NewSpec[KindSeries, KindWindow](
 	window.IntPart[uint32]("unsigned", 9),
 	window.IntPart[uint64]("large", 10),
 	window.FloatPart[float32]("single", 11),
-	window.WithQuantiles(window.FloatPart[float64]("double", 12)),
+	window.With[window.Quantiles](window.FloatPart[float64]("double", 12)),
 	window.ValuesPart[time.Time]("at", 13),
 	window.IntPart[time.Duration]("span", 14),
 	window.ValuesPart[codec.UUID]("id", 15),
