@@ -62,7 +62,7 @@ func (r *request) plot(pixels int) (*plot, error) {
 	p.Zone, p.Line = r.zone, r.show
 	var err error
 	if p.statistic, err = dynamic.ParseStatistic(r.show); err != nil || p.statistic == dynamic.FirstTime || p.statistic == dynamic.LastTime {
-		return nil, fmt.Errorf("%s %q: must be %s", r.param("show"), r.show, shownText())
+		return nil, fmt.Errorf("%s %q: must be %s", r.param("show"), r.show, expanded("{shown}"))
 	}
 	if p.fixed {
 		if p.wide, err = r.width(); err != nil {
@@ -73,12 +73,6 @@ func (r *request) plot(pixels int) (*plot, error) {
 		}
 	}
 	return p, p.chooseFields(r.fields)
-}
-
-// shownText lists the statistics that a chart shows.
-func shownText() string {
-	names := slices.DeleteFunc(dynamic.StatisticNames(), func(name string) bool { return strings.HasSuffix(name, "_time") })
-	return words.List(names, "or")
 }
 
 // writeChart writes the chart to stdout or a file.

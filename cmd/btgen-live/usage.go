@@ -40,8 +40,6 @@ func expanded(text string) string {
 			return cli.PathsHelp
 		case "{formats}":
 			return strings.TrimSpace(formatsText())
-		case "{shown}":
-			return shownText()
 		case "{statistics}":
 			return words.List(dynamic.StatisticNames(), "or")
 		}

@@ -26,12 +26,8 @@ func (s *schemaFile) statisticsOf(f *layout.Field, typ, template string) jen.Cod
 	if sketches == nil {
 		return s.code("$1 window.$2[$3]", name, typ, s.goType(f))
 	}
-	return s.code("$1 struct {\nwindow.$2[$3]\n$4\n}", name, typ, s.goType(f), s.ofSketches(sketches, template, name))
-}
-
-// ofSketches fills a template with the type of each of some sketches, and with the name of their field.
-func (s *schemaFile) ofSketches(sketches []*schema.Sketch, template, field string) []jen.Code {
-	return each(sketches, func(_ int, x **schema.Sketch) jen.Code { return s.code(template, (*x).Go, field) })
+	members := each(sketches, func(_ int, x **schema.Sketch) jen.Code { return s.code(template, (*x).Go) })
+	return s.code("$1 struct {\nwindow.$2[$3]\n$4\n}", name, typ, s.goType(f), members)
 }
 
 // windowType declares the statistics of the events in a window of time, and their columnar form.
@@ -65,7 +61,9 @@ func (s *schemaFile) windowType() jen.Code {
 		return s.statisticsOf(f, columns, "$1 []window.$1")
 	}), each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
 		name := s.names.Field(f).Name
-		return s.code("c.$1.Append(&w.$1)\n$2", name, s.ofSketches(f.Sketches.All(), "c.$2.$1 = append(c.$2.$1, w.$2.$1)", name))
+		return s.code("c.$1.Append(&w.$1)\n$2", name, each(f.Sketches.All(), func(_ int, x **schema.Sketch) jen.Code {
+			return s.code("c.$1.$2 = append(c.$1.$2, w.$1.$2)", name, (*x).Go)
+		}))
 	}))
 }
 

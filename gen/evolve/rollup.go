@@ -118,8 +118,11 @@ func (c *comparer) summaries(family string) {
 		of, has := column(c.new, new.Name)
 		at := c.atSummary(family, new.Name, of)
 		at.New, at.way.text = new.Type.String(), "give the field a name that no other had"
-		if i >= 0 && !c.old.Summaries[i].Retired && !new.Retired {
-			c.sketches(at, &c.old.Summaries[i], &new)
+		for k, has := range new.Sketches {
+			if i >= 0 && !c.old.Summaries[i].Retired && !new.Retired && has != c.old.Summaries[i].Sketches[k] {
+				name := map[bool]string{true: "rollup-sketch", false: "rollup-without-sketch"}[has]
+				c.add(at, name, schema.AllSketches[k].Key, new.Name)
+			}
 		}
 		switch {
 		case i >= 0 && !c.old.Summaries[i].Retired && had && has:
@@ -132,19 +135,6 @@ func (c *comparer) summaries(family string) {
 			c.add(at, "rollup-field-taken", new.Name)
 		default:
 			c.add(at, "rollup-field", new.Name)
-		}
-	}
-}
-
-// sketches adds the changes of the sketches of a field.
-func (c *comparer) sketches(at Change, old, new *lock.Summary) {
-	for i := range schema.AllSketches {
-		key := schema.AllSketches[i].Key
-		switch had, has := old.Sketches[i], new.Sketches[i]; {
-		case has && !had:
-			c.add(at, "rollup-sketch", key, new.Name)
-		case had && !has:
-			c.add(at, "rollup-without-sketch", key, new.Name)
 		}
 	}
 }

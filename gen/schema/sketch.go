@@ -13,7 +13,6 @@ import (
 type Sketch struct {
 	Key     string                              // of a field in schemas, and in btgen.lock
 	Go      string                              // its type in package window
-	New     func() any                          // returns a pointer to one without numbers
 	With    func(of window.Part) window.Part    // adds it to the part of a field
 	Width   func(values float64) Widths         // of one of some values in a rollup, in bytes
 	Plural  string                              // what its statistics are
@@ -22,7 +21,7 @@ type Sketch struct {
 	Unknown string                              // why a window with values may not have its statistics
 	Parse   func(name string) (int, bool)       // returns a statistic, less than 1<<24, by its name
 	Name    func(statistic int) string          // returns the name of a statistic
-	Value   func(of any, statistic int) float64 // returns a statistic of what New returns; NaN if it is unknown
+	Value   func(of any, statistic int) float64 // returns a statistic of a pointer to one; NaN if it is unknown
 }
 
 // Sketches says which of AllSketches a field has.
@@ -41,8 +40,7 @@ func (s Sketches) All() (all []*Sketch) {
 // AllSketches lists the sketches.
 var AllSketches = [...]Sketch{{
 	Key: "quantiles", Go: "Quantiles",
-	New: func() any { return new(window.Quantiles) }, With: window.With[window.Quantiles],
-	Width:  quantilesWidth,
+	With: window.With[window.Quantiles], Width: quantilesWidth,
 	Plural: "percentiles", Written: "a percentile such as p99.9", Usual: []string{"p50", "p90", "p99"},
 	Unknown: "a rollup has them from before the field had quantiles, or values are over more than 256 powers of two",
 	Parse:   parsePercentile,

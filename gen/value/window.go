@@ -37,14 +37,12 @@ func (w *Window) Own() {
 // Windows says how the events of a schema are summarized, as generated code does: of the columnar form of
 // events, the slices from an index have the values of Layout.Fields, each a *[]any.
 func Windows(l *layout.Layout, slice int) *window.Spec {
-	parts, statistics := make([]window.Part, len(l.Fields)), make([]func() any, len(l.Fields))
-	count := len(l.Fields)
+	parts := make([]window.Part, len(l.Fields))
 	for i := range l.Fields {
 		f := &l.Fields[i]
-		parts[i], statistics[i] = partOf(f, l.FieldName(f), slice+i)
+		parts[i] = partOf(f, l.FieldName(f), slice+i)
 		for _, x := range f.Sketches.All() {
 			parts[i] = x.With(parts[i])
-			count++
 		}
 	}
 	return window.NewSpecOf[[]any, Window](func(of any) *window.Summary {
@@ -52,32 +50,26 @@ func Windows(l *layout.Layout, slice int) *window.Spec {
 		if w.Fields == nil {
 			w.Fields = make([][]any, len(l.Fields))
 		}
-		all := make([]any, 0, count)
 		for i, f := range w.Fields {
-			begin := len(all)
-			if all = append(all, f...); f == nil {
-				all = append(all, statistics[i]())
-				for _, x := range l.Fields[i].Sketches.All() {
-					all = append(all, x.New())
-				}
-				w.Fields[i] = all[begin:len(all):len(all)]
+			if f == nil {
+				w.Fields[i] = parts[i].New()
 			}
 		}
-		return window.NewSummary(w, &w.Window, &w.Series, all)
+		return window.NewSummary(w, &w.Window, &w.Series, slices.Concat(w.Fields...))
 	}, parts...)
 }
 
-// partOf returns the part of a field, and a function that returns its statistics without values.
-func partOf(f *layout.Field, name string, slice int) (window.Part, func() any) {
+// partOf returns the part of a field, without its sketches.
+func partOf(f *layout.Field, name string, slice int) window.Part {
 	switch number := f.Type.Traits().Number; {
 	case number == schema.Floating:
-		return window.AnyFloatPart[float64](name, slice), func() any { return new(window.Float64[float64]) }
+		return window.AnyFloatPart[float64](name, slice)
 	case number == schema.Unsigned:
-		return window.AnyIntPart[uint64](name, slice), func() any { return new(window.Int[uint64]) }
+		return window.AnyIntPart[uint64](name, slice)
 	case number != schema.NoNumber:
-		return window.AnyIntPart[int64](name, slice), func() any { return new(window.Int[int64]) }
+		return window.AnyIntPart[int64](name, slice)
 	case f.Type == schema.Duration:
-		return window.AnyIntPart[time.Duration](name, slice), func() any { return new(window.Int[time.Duration]) }
+		return window.AnyIntPart[time.Duration](name, slice)
 	}
-	return window.AnyValuesPart(name, slice, stored(f)), func() any { return new(window.Values[any]) }
+	return window.AnyValuesPart(name, slice, stored(f))
 }

@@ -72,13 +72,14 @@ type Part struct {
 	step func(to, before, first any)
 	has  func(s any) bool   // reports whether a window has values
 	copy func(to, from any) // sets the statistics of a window to those of another one
+	new  func() any         // returns those without values
 	// numbers calls add with the values of a number, in order of time; nil if the field is none.
 	numbers func(times []time.Time, values any, begin, end int, add func(at time.Time, value float64))
 	whole   bool // the numbers are integers
 }
 
-// folded are what all parts need of their statistics.
-type folded[S any] interface {
+// statistics are what parts need of the statistics of a field.
+type statistics[S any] interface {
 	*S
 	none() bool
 	combine(other *S)
@@ -87,12 +88,6 @@ type folded[S any] interface {
 	previous() S
 	between(next *S, at share) S
 	code(c *coding)
-}
-
-// statistics are what parts need of the statistics of a field.
-type statistics[S, T any] interface {
-	folded[S]
-	adder[T]
 }
 
 // passing passes on the values that events have, in order of time, of those in a slice.
@@ -108,18 +103,14 @@ type adderOf[T any] func(times []time.Time, values []T)
 
 func (f adderOf[T]) add(times []time.Time, values []T) { f(times, values) }
 
-// newPart returns the part of a field.
-func newPart[S, T any, P statistics[S, T]](field string, slice int, each passing[T]) Part {
-	p := foldedPart[S, P](field, slice)
-	p.add = func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P)) }
-	return p
-}
-
-// foldedPart returns the part of a field, without what adds values.
-func foldedPart[S any, P folded[S]](field string, slice int) Part {
+// newPart returns the part of a field, whose statistics are an adder[T].
+func newPart[S, T any, P statistics[S]](field string, slice int, each passing[T]) Part {
 	return Part{
-		field:    field,
-		slice:    slice,
+		field: field,
+		slice: slice,
+		add: func(s any, times []time.Time, values any, begin, end int) {
+			each(values, times, begin, end, s.(adder[T]))
+		},
 		combine:  func(s, other any) { s.(P).combine(other.(*S)) },
 		follow:   func(s, later any) { s.(P).follow(later.(*S)) },
 		run:      func(s any, c *runColumns) { s.(P).run(c) },
@@ -128,17 +119,18 @@ func foldedPart[S any, P folded[S]](field string, slice int) Part {
 		between:  func(to, from, next any, at share) { *to.(*S) = from.(P).between(next.(*S), at) },
 		has:      func(s any) bool { return !s.(P).none() },
 		copy:     func(to, from any) { *to.(*S) = *from.(*S) },
+		new:      func() any { return new(S) },
 	}
 }
 
 // counter is what parts need of the statistics of a number.
-type counter[S, T any] interface {
-	statistics[S, T]
+type counter[S any] interface {
+	statistics[S]
 	enter(before, first *S)
 }
 
 // numberPart is newPart for a number.
-func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice int, each passing[T]) Part {
+func numberPart[S any, T Integer | Float, P counter[S]](field string, slice int, each passing[T]) Part {
 	p := newPart[S, T, P](field, slice, each)
 	p.step = func(to, before, first any) { to.(P).enter(before.(*S), first.(*S)) }
 	p.whole = T(1)/2 == 0
@@ -154,19 +146,28 @@ func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice i
 
 // sketch is a summary of the numbers of a field beside their statistics. A zero one is that of no numbers.
 type sketch[S any] interface {
-	folded[S]
+	statistics[S]
 	add(v float64, whole bool) // a number, which is whole if all of the field are
 }
 
 // With returns a part of a number whose statistics in a window are followed by a sketch of its values, in a struct of both.
 func With[S any, P sketch[S]](of Part) Part {
-	p := foldedPart[S, P](of.field, of.slice)
+	p := newPart[S, float64, P](of.field, of.slice, nil)
 	p.add = func(s any, times []time.Time, values any, begin, end int) {
 		of.numbers(times, values, begin, end, func(_ time.Time, v float64) { s.(P).add(v, of.whole) })
 	}
 	p.copy, p.numbers = p.previous, of.numbers
 	of.sketches = append(slices.Clip(of.sketches), p)
 	return of
+}
+
+// New returns statistics without values: pointers to those of the field, and to its sketches.
+func (p Part) New() []any {
+	all := []any{p.new()}
+	for _, x := range p.sketches {
+		all = append(all, x.new())
+	}
+	return all
 }
 
 // IntPart returns the part for an integer field, given the name of its column and the index of its values in

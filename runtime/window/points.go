@@ -73,8 +73,11 @@ func (p *Points) close() {
 	p.out = p.out[:begin+len(slices.Compact(p.out[begin:]))]
 }
 
-// All returns the points in order of time. No value may be added after it.
+// All returns the points in order of time; none if p is nil. No value may be added after it.
 func (p *Points) All() []Point {
+	if p == nil {
+		return nil
+	}
 	p.close()
 	p.any = false
 	return p.out
@@ -89,12 +92,7 @@ type Chart[S any] struct {
 }
 
 // Points returns the values; see [Points].
-func (c *Chart[S]) Points() []Point {
-	if c.points == nil {
-		return nil
-	}
-	return c.points.All()
-}
+func (c *Chart[S]) Points() []Point { return c.points.All() }
 
 // Charts returns the description of charts of a field of n pixels, to fold with the width [Whole]: each is a [Chart]. It
 // returns false if the field is no number. Charts are not combined, so they have no groups.
@@ -107,12 +105,7 @@ func Charts(s *Spec, field string, from, to time.Time, n int) (*Spec, bool) {
 }
 
 // PointsOf returns the values of a chart, given a reference to it.
-func PointsOf(chart *Summary) []Point {
-	if points := *chart.fields[0].(**Points); points != nil {
-		return points.All()
-	}
-	return nil
-}
+func PointsOf(chart *Summary) []Point { return (*chart.fields[0].(**Points)).All() }
 
 // chartPart returns the part of a chart of a field: its statistics are a **Points.
 func chartPart(of *Part, from, to time.Time, n int) Part {
