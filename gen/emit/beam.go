@@ -9,7 +9,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/prose"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime"
 )
@@ -18,17 +17,7 @@ import (
 // its own, so that only pipelines link Beam.
 type beamSource struct {
 	*schemaFile
-	parts []part
-}
-
-// part is a part of an event: a series value, a field, or a member. Its number in the encoding is its place, from 1.
-type part struct {
-	name   string         // in JSON; empty if it is always zero when read
-	field  *layout.Field  // nil for what every event has
-	is     string         // its name in the event
-	suffix string         // of the codec's functions
-	typ    *jen.Statement // a named type to convert to; nil if there is none
-	unset  bool           // the zero value means that there is none
+	all []member // of an event; the number of each in the encoding is its place, from 1
 }
 
 // beamFile renders the file of a schema.
@@ -39,7 +28,7 @@ func beamFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, error) {
 		parameters = append(parameters, n.Query(&l.Queries[i]).Parameters()...)
 	}
 	s.importPackage(l.Package, parameters...)
-	s.parts = s.eventParts()
+	s.all = append(s.membersOf(l.Series), s.parts()...)
 	s.add(s.newSchema())
 	for i := range l.Queries {
 		s.add(s.query(&l.Queries[i]))
@@ -82,40 +71,15 @@ func (s *schemaFile) beamAccess() jen.Code {
 		}`, s.layout.Package+"beam", queries)
 }
 
-// eventParts returns the parts of an event, in the order of its fields.
-func (s *beamSource) eventParts() (out []part) {
-	fields := func(of []layout.Field) {
-		for i := range of {
-			f := &of[i]
-			p := part{name: f.Name, field: f, is: s.names.Field(f).Name, suffix: suffix(f.Type)}
-			if f.Type == schema.Enum {
-				p.suffix, p.typ = "Int64", s.own(s.names.Field(f).Enum)
-			}
-			out = append(out, p)
-		}
+// of is the member of the event e, as a value without a named type.
+func (s *beamSource) of(m *member) *jen.Statement {
+	switch {
+	case m.field != nil:
+		return s.encodable(m.field)
+	case m.named != nil:
+		return s.code("int64(e.$1)", m.name)
 	}
-	fields(s.layout.Series)
-	for i, m := range s.members() {
-		p := part{name: m.json, is: m.name, suffix: m.codec, unset: i > 0 && m.codec == "Timestamp"}
-		if m.isClass() {
-			p.typ = m.typ
-		}
-		out = append(out, p)
-	}
-	fields(s.layout.Fields)
-	return out
-}
-
-// of is the part of the event e, as a value without a named type.
-func (s *beamSource) of(p *part) *jen.Statement {
-	v := s.code("e.$1", p.is)
-	if p.field != nil {
-		v = s.value(p.field)
-	}
-	if p.typ != nil {
-		return s.code("int64($1)", v)
-	}
-	return v
+	return s.code("e.$1", m.name)
 }
 
 // newSchema declares the variables with the schema and with its windows, and the function that describes the schema and
@@ -173,8 +137,8 @@ func (s *beamSource) encode() jen.Code {
 			var dst []byte
 			$2
 			return dst
-		}`, "encode"+s.layout.Name, each(s.parts, func(i int, p *part) jen.Code {
-		return s.ifSet(p.field, s.appendValue(p.suffix, 1+i, p.field != nil && p.field.Optional, s.of(p)))
+		}`, "encode"+s.layout.Name, each(s.all, func(i int, m *member) jen.Code {
+		return s.ifSet(m.field, s.appendValue(m.codec, 1+i, m.field != nil && m.field.Optional, s.of(m)))
 	}))
 }
 
@@ -191,25 +155,25 @@ func (s *beamSource) decode() jen.Code {
 				}
 			}
 			return e, r.Err()
-		}`, "decode"+s.layout.Name, "encode"+s.layout.Name, each(s.parts, func(i int, p *part) jen.Code {
-		return s.code("case $1:\n$2", 1+i, s.set(p))
+		}`, "decode"+s.layout.Name, "encode"+s.layout.Name, each(s.all, func(i int, m *member) jen.Code {
+		return s.code("case $1:\n$2", 1+i, s.set(m))
 	}))
 }
 
-// set renders the statement that sets a part from the reader.
-func (s *beamSource) set(p *part) jen.Code {
-	method := p.suffix
+// set renders the statement that sets a member from the reader.
+func (s *beamSource) set(m *member) jen.Code {
+	method := m.codec
 	if method == "String" {
 		method = "Text"
 	}
 	value := s.code("r.$1()", method)
-	if p.typ != nil {
-		value = s.code("$1($2)", p.typ, value)
+	if m.named != nil {
+		value = s.code("$1($2)", m.named, value)
 	}
-	if p.field != nil {
-		return s.setProto(p.field, value)
+	if m.field != nil {
+		return s.setProto(m.field, value)
 	}
-	return s.code("e.$1 = $2", p.is, value)
+	return s.code("e.$1 = $2", m.name, value)
 }
 
 // appendLine declares the function that appends an event as a JSON object.
@@ -220,23 +184,22 @@ func (s *beamSource) appendLine() jen.Code {
 			begin := len(dst)
 			$2
 			return codec.EndJSON(dst, begin)
-		}`, "append"+s.layout.Name+"JSON", each(s.parts, func(_ int, p *part) jen.Code { return s.appendMember(p) }))
+		}`, "append"+s.layout.Name+"JSON", each(s.all, func(_ int, m *member) jen.Code { return s.appendMember(m) }))
 }
 
-// appendMember renders the statement that appends a part as a member of a JSON object; nil for one without a name.
-func (s *beamSource) appendMember(p *part) jen.Code {
-	if p.name == "" {
+// appendMember renders the statement that appends a member to a JSON object; nil for one without a name.
+func (s *beamSource) appendMember(m *member) jen.Code {
+	if m.json == "" {
 		return (*jen.Statement)(nil)
 	}
-	member := s.code("dst = codec.$1(dst, $2, $3)", "AppendJSON"+p.suffix, jen.Lit(p.name), s.of(p))
+	appended := s.code("dst = codec.$1(dst, $2, $3)", "AppendJSON"+m.codec, jen.Lit(m.json), s.of(m))
 	switch {
-	case p.typ != nil: // an enum or a class, by its name
-		member = s.code("dst = codec.AppendJSONString(dst, $1, e.$2.String())", jen.Lit(p.name), p.is)
-	case p.suffix == "JSON" || strings.HasPrefix(p.suffix, "Float"):
-		member = s.code("dst = beamstore.$1(dst, $2, $3)", "AppendJSON"+p.suffix, jen.Lit(p.name), s.of(p))
+	case m.named != nil:
+		appended = s.code("dst = codec.AppendJSONString(dst, $1, e.$2.String())", jen.Lit(m.json), m.name)
+	case m.codec == "JSON" || strings.HasPrefix(m.codec, "Float"):
+		appended = s.code("dst = beamstore.$1(dst, $2, $3)", "AppendJSON"+m.codec, jen.Lit(m.json), s.of(m))
+	case m.field == nil && m.codec == "Timestamp" && m.name != "Time": // zero if there is none
+		appended = s.code("if !e.$1.IsZero() {\n$2\n}", m.name, appended)
 	}
-	if p.unset {
-		member = s.code("if !e.$1.IsZero() {\n$2\n}", p.is, member)
-	}
-	return s.ifSet(p.field, member)
+	return s.ifSet(m.field, appended)
 }

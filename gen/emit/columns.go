@@ -10,37 +10,15 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// columnsField is a slice of the columns type for a part of every event.
-type columnsField struct {
-	name  string
-	typ   *jen.Statement
-	place *jen.Statement // pointer to the part of an event, v
-}
-
-// columnsFields lists the slices of the columns type, in the order of the event.
-func (s *schemaFile) columnsFields() []columnsField {
-	place := func(name string) *jen.Statement { return s.code("&v.$1", name) }
-	out := []columnsField{{"Series", s.code("$Series"), place(s.names.Series)}}
-	for _, m := range s.members() {
-		at := place(m.name)
-		if m.isClass() {
-			at = s.code("(*int)($1)", at)
-		}
-		out = append(out, columnsField{m.name, m.typ, at})
-	}
-	for i := range s.layout.Fields {
-		f := &s.layout.Fields[i]
-		name := s.names.Field(f).Name
-		out = append(out, columnsField{name, s.fieldType(f), place(name)})
-	}
-	return out
-}
+// parts lists the parts of an event after its series, which have a slice each of the columns type, in this order.
+func (s *schemaFile) parts() []member { return append(s.members(), s.membersOf(s.layout.Fields)...) }
 
 // columnsType declares the columnar form of events, and its methods.
 func (s *schemaFile) columnsType() jen.Code {
 	return s.code(`
 		// $Columns holds events in slices of equal length.
 		type $Columns struct {
+			Series []$Series
 			$1
 		}
 
@@ -49,7 +27,7 @@ func (s *schemaFile) columnsType() jen.Code {
 
 		// Append adds an event.
 		func (c *$Columns) Append(e *$Event) { $2.Append(c, e) }`,
-		each(s.columnsFields(), func(_ int, f *columnsField) jen.Code { return s.code("$1 []$2", f.name, f.typ) }),
+		each(s.parts(), func(_ int, m *member) jen.Code { return s.code("$1 []$2", m.name, m.typ) }),
 		s.names.Table(s.layout.Read).Columns)
 }
 
@@ -60,10 +38,18 @@ func (s *schemaFile) partsFunc() jen.Code {
 		func $Part(e any, n int) any {
 			v := e.(*$Event)
 			switch n {
-				$1
+				case 0:
+				return &v.$1
+				$2
 			}
 			return nil
-		}`, each(s.columnsFields(), func(i int, f *columnsField) jen.Code { return s.code("case $1:\nreturn $2", i, f.place) }))
+		}`, s.names.Series, each(s.parts(), func(i int, m *member) jen.Code {
+		at := s.code("&v.$1", m.name)
+		if m.field == nil && m.named != nil {
+			at = s.code("(*int)($1)", at)
+		}
+		return s.code("case $1:\nreturn $2", 1+i, at)
+	}))
 }
 
 // columnsVar declares the parts of an event, each with its index and its column in a table.
@@ -72,8 +58,8 @@ func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
 	stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
 	for i, m := range s.members() {
 		typ := &jen.Statement{}
-		if m.isClass() {
-			typ.Types(m.typ)
+		if m.named != nil {
+			typ.Types(m.named)
 		}
 		if m.name != "WrittenAt" || !stored {
 			parts = append(parts, s.code("store.$1 $2($3),", m.name+"Part", typ, 1+i))

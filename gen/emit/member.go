@@ -9,27 +9,33 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// member is what every event has besides its series and its fields: its time, and what concerns its time to live.
+// member is a part of an event: a series value, a field, or what every event has.
 type member struct {
 	name    string // in Go
 	typ     *jen.Statement
 	comment string
-	codec   string // the suffix of the codec's functions
-	json    string // the name in JSON; empty if it is always zero when read
+	codec   string         // the suffix of the codec's functions
+	json    string         // the name in JSON; empty if it is always zero when read
+	field   *layout.Field  // nil for what every event has
+	named   *jen.Statement // the type of a number with names: an enum, or the TTL class
 }
 
-// members lists these members.
+// members lists what every event has besides its series and its fields: its time, and what concerns its time to live.
 func (s *schemaFile) members() []member {
 	instant := s.code("time.Time")
-	out := []member{{"Time", instant, "truncated to " + schema.FormatDuration(s.layout.Precision) + " by the writer; UTC when read", "Timestamp", "time"}}
+	out := []member{{
+		name: "Time", typ: instant, codec: "Timestamp", json: "time",
+		comment: "truncated to " + schema.FormatDuration(s.layout.Precision) + " by the writer; UTC when read",
+	}}
 	if s.layout.Sequence {
-		out = append(out, member{"Sequence", jen.Uint32(), "distinguishes events with the same time", "Uint32", "sequence"})
+		out = append(out, member{name: "Sequence", typ: jen.Uint32(), comment: "distinguishes events with the same time", codec: "Uint32", json: "sequence"})
 	}
 	for _, kind := range s.layout.TTLFields() {
 		m := member{name: s.names.TTLField(kind), typ: instant, codec: "Timestamp"}
 		switch kind {
 		case layout.ClassField:
-			m.typ, m.codec, m.json = s.code("$Class"), "Int64", "class"
+			m.named, m.codec, m.json = s.code("$Class"), "Int64", "class"
+			m.typ = m.named
 			m.comment = "how long the event lives; the writer rejects the zero class"
 		case layout.TTLDurationField:
 			m.typ, m.codec = s.code("time.Duration"), "Duration"
@@ -44,8 +50,28 @@ func (s *schemaFile) members() []member {
 	return out
 }
 
-// isClass reports whether a member is the TTL class, whose type has named values.
-func (m *member) isClass() bool { return m.name == "Class" }
+// membersOf lists series values, or fields.
+func (s *schemaFile) membersOf(fields []layout.Field) []member {
+	out := make([]member, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		out[i] = member{name: s.names.Field(f).Name, typ: s.fieldType(f), comment: fieldComment(f), codec: suffix(f.Type), json: f.Name, field: f}
+		if f.Type == schema.Enum {
+			out[i].codec, out[i].named = "Int64", s.goType(f)
+		}
+	}
+	return out
+}
+
+// declared declares members.
+func (s *schemaFile) declared(members []member) []jen.Code {
+	return each(members, func(_ int, m *member) jen.Code {
+		if m.comment == "" {
+			return s.code("$1 $2", m.name, m.typ)
+		}
+		return s.code("$1 $2 // $3", m.name, m.typ, m.comment)
+	})
+}
 
 // expiresAtNote describes the meaning of a zero ExpiresAt.
 func expiresAtNote(l *layout.Layout) string {

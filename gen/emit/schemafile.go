@@ -68,16 +68,11 @@ func (s *schemaFile) seriesType() jen.Code {
 		// $Series identifies a series of $Name events.
 		type $Series struct {
 			$1
-		}`, each(s.layout.Series, s.declareField))
+		}`, s.declared(s.membersOf(s.layout.Series)))
 }
 
-// declareField declares a series value or a field.
-func (s *schemaFile) declareField(_ int, f *layout.Field) jen.Code {
-	return jen.Id(s.names.Field(f).Name).Add(s.fieldType(f)).Add(fieldComment(f))
-}
-
-// fieldComment renders the description of a field in the schema as a trailing comment.
-func fieldComment(f *layout.Field) jen.Code {
+// fieldComment returns the description of a field in the schema.
+func fieldComment(f *layout.Field) string {
 	var parts []string
 	if f.Unit != "" {
 		parts = append(parts, f.Unit)
@@ -91,10 +86,7 @@ func fieldComment(f *layout.Field) jen.Code {
 	if f.Default != nil {
 		parts = append(parts, fmt.Sprintf("%v if a stored event lacks it", gocode.Default(f.Default)))
 	}
-	if len(parts) == 0 {
-		return jen.Null()
-	}
-	return jen.Comment(gocode.Comment(strings.Join(parts, "; ")))
+	return strings.Join(parts, "; ")
 }
 
 // eventType declares the event.
@@ -103,14 +95,12 @@ func (s *schemaFile) eventType() jen.Code {
 	if s.layout.Doc != "" {
 		doc = ": " + gocode.Sentence(s.layout.Doc)
 	}
-	members := each(s.members(), func(_ int, m *member) jen.Code { return s.code("$1 $2 // $3", m.name, m.typ, m.comment) })
 	return s.code(`
 		// $Event is one event$1
 		type $Event struct {
 			$Series
 			$2
-			$3
-		}`, doc, members, each(s.layout.Fields, s.declareField))
+		}`, doc, s.declared(s.parts()))
 }
 
 // enumType declares an enum, its values, and their names.
