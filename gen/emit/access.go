@@ -140,6 +140,7 @@ func olderTables(t *layout.Table, preposition string) string {
 func (s *schemaFile) reader() jen.Code {
 	read := s.layout.Read
 	appendOnly, points, state := "", "", ""
+	var made *jen.Statement
 	if read.Metrics() {
 		appendOnly = "The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
 	}
@@ -149,16 +150,15 @@ func (s *schemaFile) reader() jen.Code {
 	if s.layout.StateServes(nil) {
 		state = ", from table " + s.layout.State.ID
 	}
-	var declared []jen.Code
-	var readers []field
+	var declared, readers []jen.Code
 	for _, t := range s.readTables() {
 		n := s.names.Table(t)
 		declared = append(declared, s.code("$1 *store.Reader", n.Reader))
-		readers = append(readers, field{n.Reader, s.code("store.NewReader(client, $1, opts...)", n.Mapping)})
+		reader := s.code("store.NewReader(client, $1, opts...)", n.Mapping)
+		readers, made = append(readers, set(n.Reader, reader)), jen.Values(reader)
 	}
-	made := lines(readers...)
-	if len(readers) == 1 {
-		made = jen.Values(readers[0].value)
+	if len(readers) > 1 {
+		made = lines(readers...)
 	}
 	one := selection{s.code("series $Series,"), s.code("store.SeriesOf($Base(series))")}
 	const windows = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."

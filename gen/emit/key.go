@@ -133,45 +133,35 @@ func upperFirst(s string) string {
 
 // keyVar declares the facts of the row keys of a table.
 func (s *schemaFile) keyVar(t *layout.Table) jen.Code {
-	fields := s.fields(reflect.ValueOf(t.Key))
-	i := slices.IndexFunc(fields, func(f field) bool { return f.name == "Segments" })
-	fields[i].value = s.code("[]codec.Segment$1", jen.Custom(multi, each(t.Key.Segments, func(_ int, g *codec.Segment) jen.Code {
-		return inline(s.segment(*g)...)
-	})...))
+	segments := s.code("[]codec.Segment$1", lines(each(t.Key.Segments, s.segment)...))
+	fields := s.fields(reflect.ValueOf(t.Key), map[string]*jen.Statement{"Segments": segments})
 	return s.code(`
 		// $1 describes the row keys of table $2.
 		var $1 = codec.Key$3`, s.names.Table(t).KeyVar, t.ID+ofEvents(t), lines(fields...))
 }
 
-// segment renders the fields of a segment. The names of an enum are those of its type.
-func (s *schemaFile) segment(segment codec.Segment) []field {
-	fields := s.fields(reflect.ValueOf(segment))
-	for i := range fields {
-		switch fields[i].name {
-		case "Type":
-			fields[i].value = s.codec(suffix(s.layout.Series[segment.Series].Type) + "Segment")
-		case "Enum":
-			fields[i].value = jen.Id(s.names.Field(&s.layout.Series[segment.Series]).EnumNames)
-		}
+// segment renders a segment. The names of an enum are those of its type.
+func (s *schemaFile) segment(_ int, g *codec.Segment) jen.Code {
+	other := map[string]*jen.Statement{}
+	if g.Kind == codec.SeriesSegment {
+		f := &s.layout.Series[g.Series]
+		other["Type"], other["Enum"] = s.codec(suffix(f.Type)+"Segment"), jen.Id(s.names.Field(f).EnumNames)
 	}
-	return fields
+	return jen.Values(s.fields(reflect.ValueOf(*g), other)...)
 }
 
 // keyValues renders pointers to the content of a key, k.
 func (s *schemaFile) keyValues(t *layout.Table) *jen.Statement {
-	var fields []field
-	if len(s.layout.Series) > 0 {
-		fields = append(fields, field{"Series", s.code("[]any{$1}", s.seriesPointers("k"))})
-	}
+	fields := []jen.Code{setIf(len(s.layout.Series) > 0, "Series", s.code("[]any{$1}", s.seriesPointers("k")))}
 	for _, segment := range t.Segments {
 		name := map[codec.SegmentKind][2]string{
 			codec.MetricSegment: {"Metric", "Metric"}, codec.BucketSegment: {"At", "Bucket"}, codec.TimeSegment: {"At", "Time"}, codec.SequenceSegment: {"Sequence", "Sequence"},
 		}[segment.Kind]
 		if name[0] != "" {
-			fields = append(fields, field{name[0], s.code("&k.$1", name[1])})
+			fields = append(fields, set(name[0], s.code("&k.$1", name[1])))
 		}
 	}
-	return inline(fields...)
+	return jen.Values(fields...)
 }
 
 // seriesPointers renders pointers to the series values of a variable, as codec.KeyValues has them.

@@ -48,7 +48,7 @@ func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		return s.typeIf(typed, v.Type()).Add(inline(s.fields(v)...))
+		return s.typeIf(typed, v.Type()).Values(s.fields(v, nil)...)
 	case reflect.Slice:
 		return s.typeIf(typed, v.Type()).ValuesFunc(func(g *jen.Group) {
 			for i := range v.Len() {
@@ -64,12 +64,15 @@ func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
 	return jen.Lit(v.Interface())
 }
 
-// fields renders the fields of a struct other than zeros.
-func (s *source) fields(v reflect.Value) []field {
-	var out []field
+// fields renders the fields of a struct other than zeros, some of them with other code.
+func (s *source) fields(v reflect.Value, other map[string]*jen.Statement) []jen.Code {
+	var out []jen.Code
 	for i := range v.NumField() {
-		if f := v.Field(i); !f.IsZero() {
-			out = append(out, field{v.Type().Field(i).Name, s.litOf(f, true)})
+		f, name := v.Field(i), v.Type().Field(i).Name
+		if code := other[name]; code != nil && !f.IsZero() {
+			out = append(out, set(name, code))
+		} else if !f.IsZero() {
+			out = append(out, set(name, s.litOf(f, true)))
 		}
 	}
 	return out

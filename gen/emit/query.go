@@ -98,7 +98,7 @@ func (s *schemaFile) querySelect(q *layout.Query) jen.Code {
 		// $3 returns what $4 selects.
 		func $3($5) store.Selection {
 			return $6
-		}`, n.Var, inline(s.fields(reflect.ValueOf(q.Definition(s.layout)))...), n.Select, q.Name, s.selection(q).params, s.bound(q, jen.Id(n.Var)))
+		}`, n.Var, jen.Values(s.fields(reflect.ValueOf(q.Definition(s.layout)), nil)...), n.Select, q.Name, s.selection(q).params, s.bound(q, jen.Id(n.Var)))
 }
 
 // bound renders a query, the variable, with its values.
@@ -130,7 +130,7 @@ func (s *schemaFile) bound(q *layout.Query, variable *jen.Statement) *jen.Statem
 // those of the start or of the end of a range.
 func (s *schemaFile) given(q *layout.Query, end int) jen.Code {
 	names := s.names.Query(q)
-	var fields []field
+	var fields []jen.Code
 	var each func(of jen.Code) *jen.Statement
 	for i, in := range q.Inputs {
 		value := jen.Id(names.Params[i][min(end, len(names.Params[i])-1)])
@@ -144,12 +144,12 @@ func (s *schemaFile) given(q *layout.Query, end int) jen.Code {
 			}
 		}
 		if !in.Where {
-			fields = append(fields, field{s.names.Field(in.Of(s.layout)).Name, value})
+			fields = append(fields, set(s.names.Field(in.Of(s.layout)).Name, value))
 		}
 	}
 	event := s.code("&$Event{}")
 	if fields != nil {
-		event = s.code("&$Event{$1: $Series$2}", s.names.Series, inline(fields...))
+		event = s.code("&$Event{$1: $Series$2}", s.names.Series, jen.Values(fields...))
 	}
 	if each != nil {
 		return each(event)
@@ -159,17 +159,17 @@ func (s *schemaFile) given(q *layout.Query, end int) jen.Code {
 
 // bounds renders an event with one end of the conditions of a query.
 func (s *schemaFile) bounds(q *layout.Query, end int) jen.Code {
-	var fields []field
+	var fields []jen.Code
 	for i, in := range q.Inputs {
 		if f := in.Of(s.layout); in.Where && end < in.Ends() {
 			value := jen.Id(s.names.Query(q).Params[i][end])
 			if isPointer(f) {
 				value = jen.Op("&").Add(value)
 			}
-			fields = append(fields, field{s.names.Field(f).Name, value})
+			fields = append(fields, set(s.names.Field(f).Name, value))
 		}
 	}
-	return s.code("&$Event$1", inline(fields...))
+	return s.code("&$Event$1", jen.Values(fields...))
 }
 
 // selection returns the parameters of a query for its values, which are passed on to the function that gives the query its

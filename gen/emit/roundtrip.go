@@ -46,7 +46,7 @@ func (r *roundTrip) test() jen.Code {
 	if r.Far {
 		far = r.code("// Far in the future, because the in-memory server garbage-collects by the system clock.")
 	}
-	events := jen.Custom(multi, each(r.Stored, func(_ int, e *sample.Event) jen.Code { return wrapped(r.storedFields(e)...) })...)
+	events := lines(each(r.Stored, func(_ int, e *sample.Event) jen.Code { return r.event(e) })...)
 	if slices.ContainsFunc(r.layout.Queries, func(q layout.Query) bool { return r.wanted(&q) == "unstamped" }) {
 		unstamped = r.unstamped()
 	}
@@ -105,12 +105,9 @@ func (r *roundTrip) summaries() []jen.Code {
 
 // seriesFields renders the values of the series.
 func (r *roundTrip) seriesFields() jen.Code {
-	var fields []field
-	for i := range r.layout.Series {
-		f := &r.layout.Series[i]
-		fields = append(fields, field{r.names.Field(f).Name, r.literal(f, r.Series[0][i])})
-	}
-	return inline(fields...)
+	return jen.Values(each(r.layout.Series, func(i int, f *layout.Field) jen.Code {
+		return set(r.names.Field(f).Name, r.literal(f, r.Series[0][i]))
+	})...)
 }
 
 // unstamped declares the events that queries return if they read tables that store the
@@ -209,20 +206,16 @@ func (r *roundTrip) low(in *layout.Input) jen.Code {
 	return r.code("series.$1", r.names.Field(in.Of(r.layout)).Name)
 }
 
-// storedFields renders the fields of an event.
-func (r *roundTrip) storedFields(e *sample.Event) []field {
-	out := []field{{r.names.Series, jen.Id("series")}, {"Time", gocode.Date(e.Time)}}
-	if e.Sequence > 0 {
-		out = append(out, field{"Sequence", jen.Lit(int(e.Sequence))})
-	}
+// event renders an event, six fields on a line.
+func (r *roundTrip) event(e *sample.Event) jen.Code {
+	var class *jen.Statement
 	if e.Class > 0 {
-		out = append(out, field{"Class", r.own(r.names.ClassValue(r.layout.Classes[e.Class-1]))})
+		class = r.own(r.names.ClassValue(r.layout.Classes[e.Class-1]))
 	}
-	if !e.ExpiresAt.IsZero() {
-		out = append(out, field{"ExpiresAt", gocode.Date(e.ExpiresAt)})
-	}
-	if r.layout.KeepsWrittenAt() && r.layout.Read.KeepsWrittenAt() {
-		out = append(out, field{"WrittenAt", jen.Id("now")})
+	out := []jen.Code{
+		set(r.names.Series, jen.Id("series")), set("Time", gocode.Date(e.Time)), setIf(e.Sequence > 0, "Sequence", jen.Lit(int(e.Sequence))),
+		setIf(e.Class > 0, "Class", class), setIf(!e.ExpiresAt.IsZero(), "ExpiresAt", gocode.Date(e.ExpiresAt)),
+		setIf(r.layout.KeepsWrittenAt() && r.layout.Read.KeepsWrittenAt(), "WrittenAt", jen.Id("now")),
 	}
 	for i := range r.layout.Fields {
 		f := &r.layout.Fields[i]
@@ -233,9 +226,13 @@ func (r *roundTrip) storedFields(e *sample.Event) []field {
 		if isPointer(f) {
 			value = r.code("storetest.Present[$1]($2)", r.goType(f), value)
 		}
-		out = append(out, field{r.names.Field(f).Name, value})
+		out = append(out, set(r.names.Field(f).Name, value))
 	}
-	return out
+	out = slices.DeleteFunc(out, func(c jen.Code) bool { return c == nil })
+	for i := 6; i < len(out); i += 6 {
+		out[i] = jen.Line().Add(out[i])
+	}
+	return jen.Values(out...)
 }
 
 // storedLines returns what a table stores of events, as storetest.Stored compares it.

@@ -98,18 +98,15 @@ func newSchemaFile(l *layout.Layout, n *names.Schema, importPath, name string, p
 // own renders a name of the schema's package, in that package or in another one.
 func (s *schemaFile) own(name string) *jen.Statement { return jen.Qual(s.template.Package, name) }
 
-// field is one Field: value of a composite literal.
-type field struct {
-	name  string
-	value jen.Code
-}
+// set renders a field of a composite literal.
+func set(name string, value jen.Code) jen.Code { return jen.Id(name).Op(":").Add(value) }
 
-// with returns fields with one more, if it is set.
-func with(fields []field, set bool, name string, value jen.Code) []field {
-	if !set {
-		return fields
+// setIf is set for a field that is there on a condition.
+func setIf(condition bool, name string, value jen.Code) jen.Code {
+	if !condition {
+		return nil
 	}
-	return append(fields, field{name, value})
+	return set(name, value)
 }
 
 // each renders each of some values.
@@ -121,22 +118,11 @@ func each[T any](values []T, render func(i int, v *T) jen.Code) []jen.Code {
 	return out
 }
 
-// multi puts each element of a composite literal on a separate line.
-var multi = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+// multi puts each element of a composite literal on a separate line, and oneRow all of them on one.
+var (
+	multi  = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+	oneRow = jen.Options{Open: "{", Close: "}", Separator: ","}
+)
 
-// lines renders fields for a composite literal, each on a separate line, inline on one line, and wrapped six on a line.
-func lines(fields ...field) *jen.Statement {
-	return jen.Custom(multi, each(fields, func(_ int, f *field) jen.Code { return jen.Id(f.name).Op(":").Add(f.value) })...)
-}
-func inline(fields ...field) *jen.Statement {
-	return jen.Values(each(fields, func(_ int, f *field) jen.Code { return jen.Id(f.name).Op(":").Add(f.value) })...)
-}
-func wrapped(fields ...field) *jen.Statement {
-	return jen.Values(each(fields, func(i int, f *field) jen.Code {
-		at := jen.Null()
-		if i > 0 && i%6 == 0 {
-			at.Line()
-		}
-		return at.Id(f.name).Op(":").Add(f.value)
-	})...)
-}
+// lines renders a composite literal with each element on a separate line.
+func lines(elements ...jen.Code) *jen.Statement { return jen.Custom(multi, elements...) }

@@ -17,11 +17,12 @@ import (
 // family renders a column family. The rule determines its lifetime, except for the
 // meaning of cell timestamps.
 func (s *schemaFile) family(t *layout.Table, f *layout.Family) *jen.Statement {
-	fields := []field{{"Name", jen.Id(s.names.IDs(t).Families[f.Name])}}
-	fields = with(fields, f.GC.Kind != codec.GCNone, "GC", s.lit(f.GC))
-	fields = with(fields, f.Life.Timestamp != codec.TimestampEvent, "Life", s.lit(codec.Lifetime{Timestamp: f.Life.Timestamp}))
-	fields = with(fields, f.Class > 0, "Class", jen.Lit(f.Class))
-	return inline(fields...)
+	return jen.Values(
+		set("Name", jen.Id(s.names.IDs(t).Families[f.Name])),
+		setIf(f.GC.Kind != codec.GCNone, "GC", s.lit(f.GC)),
+		setIf(f.Life.Timestamp != codec.TimestampEvent, "Life", s.lit(codec.Lifetime{Timestamp: f.Life.Timestamp})),
+		setIf(f.Class > 0, "Class", jen.Lit(f.Class)),
+	)
 }
 
 // tableConsts declares the IDs of the tables and the names of their families.
@@ -53,23 +54,24 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	options := multi
 	options.Multi = len(t.Families) > 1
 	families := jen.Custom(options, each(t.Families, func(_ int, f *layout.Family) jen.Code { return s.family(t, f) })...)
-	fields := []field{{"ID", jen.Id(s.names.IDs(t).Table)}, {"Families", s.code("[]store.Family$1", families)}}
 	splits := jen.List(each(t.Splits, func(_ int, split *string) jen.Code { return jen.Lit(*split) })...)
-	fields = with(fields, len(t.Splits) > 0, "Splits", s.code("[]string{$1}", splits))
-	fields = with(fields, t.KeyFields != nil, "KeySchema", s.keySchema(t))
-	if t.Protected != nil {
-		name := map[bool]string{true: "bigtable.Protected", false: "bigtable.Unprotected"}[*t.Protected]
-		fields = append(fields, field{"DeletionProtection", s.code(name)})
+	protection := "bigtable.Unprotected"
+	if t.Protected != nil && *t.Protected {
+		protection = "bigtable.Protected"
 	}
-	fields = with(fields, t.Tier != 0, "Tier", s.tier(t.Tier))
-	if t.Bundle.ID != "" {
-		fields = append(fields, field{"Bundle", s.bundle(t)})
-	}
-	fields = with(fields, t.Draft, "Draft", jen.True())
-	fields = with(fields, t.WriteOnly, "WriteOnly", jen.True())
 	facts := lock.Record(s.layout, t)
-	fields = with(fields, facts != "", "Layout", rawString(facts))
-	return s.code("store.Table$1", lines(fields...))
+	return s.code("store.Table$1", lines(
+		set("ID", jen.Id(s.names.IDs(t).Table)),
+		set("Families", s.code("[]store.Family$1", families)),
+		setIf(len(t.Splits) > 0, "Splits", s.code("[]string{$1}", splits)),
+		setIf(t.KeyFields != nil, "KeySchema", s.keySchema(t)),
+		setIf(t.Protected != nil, "DeletionProtection", s.code(protection)),
+		setIf(t.Tier != 0, "Tier", s.tier(t.Tier)),
+		s.bundle(t),
+		setIf(t.Draft, "Draft", jen.True()),
+		setIf(t.WriteOnly, "WriteOnly", jen.True()),
+		setIf(facts != "", "Layout", rawString(facts)),
+	))
 }
 
 // tier renders the age from which cells are in the infrequent access tier.
@@ -80,13 +82,16 @@ func (s *schemaFile) tier(t codec.Tier) *jen.Statement {
 	return s.code("codec.SSDOnly")
 }
 
-// bundle renders the schema bundle of a table.
-func (s *schemaFile) bundle(t *layout.Table) *jen.Statement {
-	if t.Bundle.Drop {
-		return s.code("&store.SchemaBundle{ID: $1, Drop: true}", jen.Lit(t.Bundle.ID))
+// bundle renders the schema bundle of a table, if it has one.
+func (s *schemaFile) bundle(t *layout.Table) jen.Code {
+	switch {
+	case t.Bundle.ID == "":
+		return nil
+	case t.Bundle.Drop:
+		return set("Bundle", s.code("&store.SchemaBundle{ID: $1, Drop: true}", jen.Lit(t.Bundle.ID)))
 	}
 	descriptors := string(protofile.Of(s.layout, s.names).Descriptors())
-	return s.code("&store.SchemaBundle{ID: $1, Descriptors: []byte($2)}", jen.Lit(t.Bundle.ID), jen.Lit(descriptors))
+	return set("Bundle", s.code("&store.SchemaBundle{ID: $1, Descriptors: []byte($2)}", jen.Lit(t.Bundle.ID), jen.Lit(descriptors)))
 }
 
 // rawString renders a text on one line, without escapes if possible.
@@ -122,21 +127,24 @@ func ofEvents(t *layout.Table) string {
 }
 
 // mappingFields renders the fields of a mapping, except its columns and keys.
-func (s *schemaFile) mappingFields(t *layout.Table) []field {
-	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
-	fields = append(fields, field{"Key", jen.Id(s.names.Table(t).KeyVar)}, field{"Precision", gocode.Duration(s.layout.Precision)})
-	consts := jen.Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code { return jen.Id(s.names.Field(f).Const) })...)
-	fields = with(fields, t.Pattern.OneValue(), "Fields", s.code("[]store.Field$1", consts)) // so that a new field adds a line
-	fields = with(fields, t.CountsCells(), "MaxCells", gocode.Int(t.MaxCells))
-	fields = with(fields, t.Sequence, "SequenceInColumns", jen.True()) // else, the key says that there is one
-	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
-	if t.Rollup != nil {
-		fields = append(fields, field{"Rollup", s.code("&$1", s.lit(*t.Rollup))})
+func (s *schemaFile) mappingFields(t *layout.Table) []jen.Code {
+	consts := lines(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code { return jen.Id(s.names.Field(f).Const) })...)
+	fields := []jen.Code{
+		set("Table", s.tableLit(t)),
+		set("Pattern", s.codec(names.Exported(t.Pattern.String()))),
+		set("Key", jen.Id(s.names.Table(t).KeyVar)),
+		set("Precision", gocode.Duration(s.layout.Precision)),
+		setIf(t.Pattern.OneValue(), "Fields", s.code("[]store.Field$1", consts)), // so that a new field adds a line
+		setIf(t.CountsCells(), "MaxCells", gocode.Int(t.MaxCells)),
+		setIf(t.Sequence, "SequenceInColumns", jen.True()), // else, the key says that there is one
+		set("Check", jen.Id(s.names.Check)),
 	}
-	fields = with(fields, !t.Since.IsZero(), "Since", gocode.Date(t.Since))
-	fields = with(fields, len(t.Older) > 0, "Older", s.mappingsOf(t.Older))
+	if t.Rollup != nil {
+		fields = append(fields, set("Rollup", s.code("&$1", s.lit(*t.Rollup))))
+	}
+	fields = append(fields, setIf(!t.Since.IsZero(), "Since", gocode.Date(t.Since)), setIf(len(t.Older) > 0, "Older", s.mappingsOf(t.Older)))
 	if s.layout.HasState(t) {
-		fields = append(fields, field{"State", jen.Id(s.names.Table(s.layout.State).Mapping)})
+		fields = append(fields, set("State", jen.Id(s.names.Table(s.layout.State).Mapping)))
 	}
 	return fields
 }

@@ -35,12 +35,9 @@ func (s *schemaFile) olderCoding(older layout.Column) *jen.Statement {
 // enumLiteral renders the values of an enum.
 func (s *schemaFile) enumLiteral(options jen.Options, of codec.Enum) *jen.Statement {
 	return s.codec("Enum").Custom(options, each(of, func(_ int, v *codec.EnumName) jen.Code {
-		return inline(field{"Number", gocode.Int(v.Number)}, field{"Name", jen.Lit(v.Name)})
+		return jen.Values(set("Number", gocode.Int(v.Number)), set("Name", jen.Lit(v.Name)))
 	})...)
 }
-
-// oneRow puts all elements of a composite literal on one line.
-var oneRow = jen.Options{Open: "{", Close: "}", Separator: ","}
 
 // conversion renders the function that converts a value of the older type of a field. Enums
 // are read by name.
