@@ -27,9 +27,16 @@ func TestTimerExpiresWhileRowArrives(t *testing.T) {
 				q := &request{op: new(Operation), yield: func(wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}
 				for begin := time.Now(); time.Since(begin) < after; {
 				}
-				q.idle.after = time.Hour
+				q.idle.expireAfter(time.Hour)
 				q.take(row)
 				q.idle.end()
+				cancel(nil)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				next := startIdle(time.Hour, cancel)
+				if next.arrived(); ctx.Err() != nil {
+					t.Error("canceled by the timer of another request")
+				}
+				next.end()
 				cancel(nil)
 			}
 		})
@@ -42,10 +49,49 @@ func TestTimerResumes(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	i := startIdle(time.Hour, cancel)
 	i.pause()
-	i.after = time.Millisecond
+	i.expireAfter(time.Millisecond)
 	i.resume()
 	<-ctx.Done()
 	i.end()
+}
+
+// A timer that expires too early is set again, or when the caller asks for the next row.
+func TestTimerExpiresEarly(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := startIdle(time.Hour, cancel)
+	i.expired()
+	if i.due.IsZero() || ctx.Err() != nil {
+		t.Errorf("due %s, %v", i.due, ctx.Err())
+	}
+	i.pause()
+	i.since = time.Time{}
+	i.expired()
+	if !i.due.IsZero() || ctx.Err() != nil {
+		t.Errorf("due %s while the caller takes its time, %v", i.due, ctx.Err())
+	}
+	i.resume()
+	if i.due.IsZero() {
+		t.Error("no timer for the next row")
+	}
+	i.since = time.Time{}
+	i.arrived()
+	i.expired()
+	if ctx.Err() != nil {
+		t.Error("canceled although a message arrived")
+	}
+	i.since = time.Time{}
+	i.expired()
+	if context.Cause(ctx) != errIdle {
+		t.Error(context.Cause(ctx))
+	}
+	i.end()
+}
+
+// expireAfter changes the time after which a request is canceled.
+func (i *idle) expireAfter(after time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.after = after
 }
 
 // A reversed read continues before its last row if the server has not said what it scanned. Of the errors for invalid

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -360,71 +359,94 @@ func (q *request) take(arrived bigtable.Row) bool {
 	return true
 }
 
-// idle cancels a request if no message arrives for some time.
+// idle cancels a request if no message arrives for some time. Its timer may expire too early, and is then set again: setting one
+// for each request or message would wake a thread each time.
 type idle struct {
 	mu     sync.Mutex
-	timer  *time.Timer
-	after  time.Duration
-	cancel context.CancelCauseFunc // cancels the request
+	after  time.Duration           // 0 for never
+	cancel context.CancelCauseFunc // cancels the request; nil if it is completed
 	paused bool
-	gaveUp bool
+	since  time.Time // when the last message arrived, or the caller last asked for one
+	timer  *time.Timer
+	due    time.Time // when the timer expires; zero if it is not set
 }
 
-// idles contains those of completed requests.
+// idles contains those of completed requests, with timers that may be set.
 var idles = sync.Pool{New: func() any { return new(idle) }}
 
-// startIdle starts the timer.
+// startIdle begins to wait for the first message.
 func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
-	if after <= 0 {
-		after = math.MaxInt64
-	}
 	i := idles.Get().(*idle)
-	i.after, i.cancel, i.paused = after, cancel, false
-	if i.timer == nil {
-		i.timer = time.AfterFunc(after, func() { i.cancel(errIdle) })
-	} else {
-		i.timer.Reset(after)
-	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.after, i.cancel = max(0, after), cancel
+	i.wait()
 	return i
 }
 
-// arrived restarts the timer, unless the caller is processing a row.
+// wait begins to wait for the next message.
+func (i *idle) wait() {
+	i.paused, i.since = false, time.Now()
+	i.set()
+}
+
+// set makes the timer expire when the time is over, or earlier.
+func (i *idle) set() {
+	due := i.since.Add(i.after)
+	switch {
+	case i.after == 0 || !i.due.IsZero() && !due.Before(i.due):
+		return
+	case i.timer == nil:
+		i.timer = time.AfterFunc(time.Until(due), i.expired)
+	default:
+		i.timer.Reset(time.Until(due))
+	}
+	i.due = due
+}
+
+// expired cancels the request if nothing has arrived in time.
+func (i *idle) expired() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.due = time.Time{}
+	switch {
+	case i.cancel == nil || i.paused || i.after == 0:
+	case time.Since(i.since) < i.after:
+		i.set()
+	default:
+		i.cancel(errIdle)
+	}
+}
+
+// arrived begins to wait again, unless the caller is processing a row.
 func (i *idle) arrived() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.paused {
-		return
-	}
-	if i.gaveUp = i.gaveUp || !i.timer.Stop(); !i.gaveUp {
-		i.timer.Reset(i.after)
+	if !i.paused {
+		i.since = time.Now()
 	}
 }
 
-// pause stops the timer while the caller processes a row.
+// pause waits for nothing while the caller processes a row.
 func (i *idle) pause() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.gaveUp = i.gaveUp || !i.paused && !i.timer.Stop()
 	i.paused = true
 }
 
-// resume restarts the timer.
+// resume waits for the next message.
 func (i *idle) resume() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.paused = false
-	if !i.gaveUp {
-		i.timer.Reset(i.after)
-	}
+	i.wait()
 }
 
-// end stops the timer. An idle that gave up is not reused, because its timer function
-// may still run.
+// end waits for nothing more.
 func (i *idle) end() {
-	if i.pause(); !i.gaveUp {
-		i.cancel = nil
-		idles.Put(i)
-	}
+	i.mu.Lock()
+	i.cancel = nil
+	i.mu.Unlock()
+	idles.Put(i)
 }
 
 func (q *request) optionsOf(rows []codec.Rows, filter bigtable.Filter, limit int) []bigtable.ReadOption {
