@@ -159,6 +159,9 @@ func (r *Reader) latest(ctx context.Context, op *request.Operation, base event, 
 func (r *Reader) latestIn(ctx context.Context, op *request.Operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
 	if recent, ok := in.Recent(spans, now); ok {
 		a := r.newestOnly(base, m)
+		if len(spans) == 1 {
+			a.expect(&spans[0], false) // so that the key of a row is parsed once
+		}
 		rows, err := r.table.RecentRows(ctx, op, now, spans, recent, a.timeOf)
 		if err != nil {
 			return base, err
