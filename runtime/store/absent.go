@@ -64,9 +64,9 @@ func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *
 func (w *Writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
 	write := bigtable.NewMutation()
 	p := &s.batch.Pieces[piece]
-	wire.AddTo(write, nil, s.cells.mutations[p.Begin:p.End])
+	new(wire.Converter).AddTo(write, s.cells.mutations[p.Begin:p.End])
 	if s.marker != nil {
-		wire.AddTo(write, nil, s.marker.append(nil, s.batch.Entries[p.Row].Mark))
+		new(wire.Converter).AddTo(write, s.marker.append(nil, s.batch.Entries[p.Row].Mark))
 	}
 	return w.ifAbsent(ctx, t, s, key, piece, write)
 }

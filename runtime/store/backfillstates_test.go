@@ -86,7 +86,7 @@ func TestBackfillUndecodableStates(t *testing.T) {
 			must(t, now.Apply(t.Context(), series, m))
 			m = bigtable.NewMutation()
 			cell := wire.AppendSetCell(nil, wire.AppendQualifier(wire.AppendFamily(nil, "f.1"), []byte("note")), day0.Add(time.Duration(at)*time.Second).UnixMicro(), []byte("x"))
-			wire.AddTo(m, nil, c.mappings[0].untyped().appendVersion(cell, cell))
+			new(wire.Converter).AddTo(m, c.mappings[0].untyped().appendVersion(cell, cell))
 			must(t, now.Apply(t.Context(), series, m))
 		}
 		damage("newer", 950)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -180,6 +181,13 @@ type wirePath struct {
 	open    atomic.Bool
 	closed  atomic.Pointer[time.Time] // time of the last negative probe
 	rows    atomic.Pointer[time.Time] // time of the last call for a single row that bypassed the interceptor
+
+	converters sync.Pool // of *wire.Converter, for the requests that the client encodes
+}
+
+// newWirePath returns a path of which nothing is known.
+func newWirePath(client Client, api bigtable.TableAPI) *wirePath {
+	return &wirePath{allowed: wireAllowed(client), api: api, converters: sync.Pool{New: func() any { return new(wire.Converter) }}}
 }
 
 // usable reports whether entries may be sent encoded. It probes the client unless a

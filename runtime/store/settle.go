@@ -284,7 +284,7 @@ func (s *settler) change(t *eraser, key string, found *stateRow, up int64, cells
 		m.DeleteCellsInColumn(family, name)
 	}
 	if cells != nil {
-		wire.AddTo(m, nil, cells.mutations)
+		new(wire.Converter).AddTo(m, cells.mutations)
 	}
 	mark = s.column + newMark()[len(markPrefix):]
 	t.mapping.mark(m, mark, up, s.writer.options.Now())
@@ -297,7 +297,7 @@ func (s *settler) change(t *eraser, key string, found *stateRow, up int64, cells
 		return mark, nil
 	}
 	m = bigtable.NewMutation() // conditional requests cannot add
-	wire.AddTo(m, nil, t.mapping.appendVersion(nil, cells.mutations))
+	new(wire.Converter).AddTo(m, t.mapping.appendVersion(nil, cells.mutations))
 	return mark, s.apply(t, key, m)
 }
 

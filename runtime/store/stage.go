@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -381,9 +380,15 @@ func (t *staged) outbox(req []int) *wire.Outbox {
 	return out
 }
 
-// encoded returns the mutations of an entry. It is valid until the next event is staged.
+// encoded returns the mutations of an entry. It is valid until the next event is staged, and must not be modified.
 func (t *staged) encoded(e *batch.Entry) (out []byte) {
-	t.batch.Runs(e, func(begin, end int) { out = append(out, t.cells.mutations[begin:end]...) })
+	t.batch.Runs(e, func(begin, end int) {
+		if out == nil {
+			out = t.cells.mutations[begin:end:end] // appending copies it
+		} else {
+			out = append(out, t.cells.mutations[begin:end]...)
+		}
+	})
 	if t.marker != nil {
 		out = t.marker.append(out, e.Mark)
 	}
@@ -391,17 +396,14 @@ func (t *staged) encoded(e *batch.Entry) (out []byte) {
 }
 
 // mutation converts an entry to the client's type.
-func (t *staged) mutation(e *batch.Entry, names wire.Names) *bigtable.Mutation {
+func (t *staged) mutation(e *batch.Entry, c *wire.Converter) *bigtable.Mutation {
 	m := bigtable.NewMutation()
-	t.batch.Runs(e, func(begin, end int) { wire.AddTo(m, names, t.cells.mutations[begin:end]) })
+	t.batch.Runs(e, func(begin, end int) { c.AddTo(m, t.cells.mutations[begin:end]) })
 	if t.marker != nil {
-		wire.AddTo(m, names, t.marker.append(nil, e.Mark))
+		c.AddTo(m, t.marker.append(nil, e.Mark))
 	}
 	return m
 }
-
-// namesOfRows are the names in the entries of apply, which often have the same ones.
-var namesOfRows = sync.Pool{New: func() any { return wire.Names{} }}
 
 // apply sends one entry with the client's call for single rows. It returns the number of attempts, as
 // far as wire.Apply knows it. diverted is set if nothing was sent, because the client or an interceptor diverts encoded rows.
@@ -414,9 +416,9 @@ func (t *staged) apply(ctx context.Context, path *wirePath, e *batch.Entry) (sen
 		}
 		return sent, sent == 0, err
 	}
-	names := namesOfRows.Get().(wire.Names)
-	m := t.mutation(e, names)
-	namesOfRows.Put(names)
+	c := path.converters.Get().(*wire.Converter)
+	m := t.mutation(e, c)
+	path.converters.Put(c)
 	if path.allowed {
 		sent, err = wire.Apply(ctx, path.api, key, m)
 		return sent, false, err
@@ -428,15 +430,16 @@ func (t *staged) apply(ctx context.Context, path *wirePath, e *batch.Entry) (sen
 var errDiverted = errors.New("the row was not sent")
 
 // applyBulk sends the entries of a request with the client's own encoding.
-func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int) func(int) error {
+func (t *staged) applyBulk(ctx context.Context, path *wirePath, req []int) func(int) error {
 	keys := make([]string, len(req))
 	mutations := make([]*bigtable.Mutation, len(req))
-	names := wire.Names{}
+	c := path.converters.Get().(*wire.Converter)
 	for i, n := range req {
 		e := &t.batch.Entries[n]
-		keys[i], mutations[i] = string(e.Key), t.mutation(e, names)
+		keys[i], mutations[i] = string(e.Key), t.mutation(e, c)
 	}
-	errs, err := api.ApplyBulk(ctx, keys, mutations)
+	path.converters.Put(c)
+	errs, err := path.api.ApplyBulk(ctx, keys, mutations)
 	return func(i int) error {
 		if err != nil || len(errs) == 0 {
 			return err

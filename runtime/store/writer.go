@@ -78,7 +78,7 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *Writer {
 		}
 		id := w.options.TablePrefix + l.Table.ID
 		api := OpenTable(client, id)
-		path := &wirePath{allowed: wireAllowed(client), api: api}
+		path := newWirePath(client, api)
 		m := l.newMarker(client)
 		w.unmergeable = cmp.Or(w.unmergeable, l.unmergeable(id))
 		w.tables = append(w.tables, writerTable{
@@ -318,7 +318,7 @@ func (w *Writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []i
 			t.wire.close()
 		}
 	}
-	return sent{s.failures(ctx, t.id, req, s.applyBulk(ctx, t.api, req), t.outcomeOf), true}
+	return sent{s.failures(ctx, t.id, req, s.applyBulk(ctx, t.wire, req), t.outcomeOf), true}
 }
 
 // sendRow sends a request with the row of one event by the client's Apply, which is cheaper than a bulk
@@ -340,7 +340,7 @@ func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
 	if again {
 		within, cancel = t.restWithin(ctx, begin)
 		defer cancel()
-		errOf, ordinary = s.applyBulk(within, t.api, req), true
+		errOf, ordinary = s.applyBulk(within, t.wire, req), true
 	}
 	return sent{s.failures(within, t.id, req, errOf, outcomeOf), ordinary}
 }

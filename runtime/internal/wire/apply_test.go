@@ -75,7 +75,7 @@ func TestApplyEncoded(t *testing.T) {
 				return
 			}
 			m := bigtable.NewMutation()
-			wire.AddTo(m, nil, mutations(3))
+			new(wire.Converter).AddTo(m, mutations(3))
 			before := len(s.requests)
 			must(t, table.Apply(t.Context(), "row", m))
 			for _, r := range s.requests[:before] {

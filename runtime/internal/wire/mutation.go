@@ -83,49 +83,40 @@ func appendTime(dst []byte, micros int64) []byte {
 	return protowire.AppendVarint(dst, uint64(micros))
 }
 
-// The offsets of the lengths in a SetCell mutation of less than 128 bytes, where each length is one byte.
+// The offsets of the lengths in a SetCell mutation of less than 128 bytes, where each length is one byte, and of the address,
+// and the tags of its fields.
 const (
 	mutationLength = 1
 	cellLength     = 3
 	shortHead      = 4
+
+	tagSetCell           = fieldSetCell<<3 | byte(protowire.BytesType)
+	tagMutationQualifier = fieldMutationQualifier<<3 | byte(protowire.BytesType)
+	tagMutationMicros    = fieldMutationMicros<<3 | byte(protowire.VarintType)
+	tagMutationValue     = fieldMutationValue<<3 | byte(protowire.BytesType)
 )
 
 // Setter is the encoded head of the mutations that set cells of one column, up to the
 // timestamp. It saves a writer of many cells from encoding it each time.
-type Setter struct {
-	head    []byte
-	address int // its end in head
-	micros  int64
-}
+type Setter struct{ head []byte }
 
 // NewSetter returns a setter for the column with the given address.
 func NewSetter(address []byte) Setter {
 	head := protowire.AppendTag(nil, fieldMutations, protowire.BytesType)
 	head = protowire.AppendTag(append(head, 0), fieldSetCell, protowire.BytesType)
-	s := Setter{head: append(append(head, 0), address...), address: shortHead + len(address)}
-	s.stamp(new(Timestamp))
-	return s
+	return Setter{append(append(head, 0), address...)}
 }
 
 // Address returns the address of the column. The caller must not modify it.
-func (s *Setter) Address() []byte { return s.head[shortHead:s.address] }
-
-// stamp writes a timestamp and the tag of the value after the address.
-func (s *Setter) stamp(t *Timestamp) {
-	s.micros = t.Micros
-	s.head = append(append(s.head[:s.address], t.wire...), fieldMutationValue<<3|byte(protowire.BytesType), 0)
-}
+func (s *Setter) Address() []byte { return s.head[shortHead:] }
 
 // Begin begins a mutation like [AppendSetCell], but faster. The caller appends the
 // value to the result and calls [EndCell].
 func (s *Setter) Begin(dst []byte, t *Timestamp) []byte {
-	if s.micros != t.Micros {
-		s.stamp(t)
-	}
-	return append(dst, s.head...)
+	return append(append(dst, s.head...), t.wire...)
 }
 
-// Timestamp is a cell timestamp and its encoding.
+// Timestamp is a cell timestamp and its encoding, with what precedes the bytes of a value. It has none before Set.
 type Timestamp struct {
 	Micros int64
 	wire   []byte
@@ -133,8 +124,8 @@ type Timestamp struct {
 
 // Set sets the timestamp, in microseconds.
 func (t *Timestamp) Set(micros int64) {
-	if t.Micros != micros {
-		t.Micros, t.wire = micros, appendTime(t.wire[:0], micros)
+	if t.Micros != micros || t.wire == nil {
+		t.Micros, t.wire = micros, append(appendTime(t.wire[:0], micros), tagMutationValue, 0)
 	}
 }
 
@@ -229,82 +220,162 @@ func appendMutation(dst []byte, kind protowire.Number, size int) []byte {
 	return protowire.AppendVarint(dst, uint64(size))
 }
 
-// Names interns the names of families and columns. A nil Names does not.
-type Names map[string]string
-
-// maxNames limits the interned names, because column names may be data.
-const maxNames = 256
-
-// of returns a name as a string.
-func (n Names) of(name []byte) string {
-	if known, ok := n[string(name)]; ok {
-		return known
-	}
-	out := string(name)
-	if n != nil && len(n) < maxNames {
-		n[out] = out
-	}
-	return out
+// Converter converts encoded mutations to those of the client. It remembers columns, so that it need not parse their addresses again,
+// and shares memory among values. It is not safe for concurrent use.
+type Converter struct {
+	columns []column       // in the order in which mutations first had them
+	known   map[string]int // indexes of columns, by address
+	next    int            // index of the column that is likely to follow: that after the last one
+	values  []byte         // memory for values, which is never written twice
 }
 
-// AddTo adds encoded mutations to a mutation of the client. It does not retain mutations.
-func AddTo(m *bigtable.Mutation, names Names, mutations []byte) {
-	slab := bytes.Clone(mutations) // all values are parts of this copy
+// column is the address of a column, or of a family, and its names.
+type column struct{ address, family, qualifier string }
+
+// Limits of what a converter keeps: of the number of columns, because their names may be data, and of the size of memory that
+// values share.
+const (
+	maxColumns   = 256
+	sharedValues = 4 << 10
+)
+
+// AddTo adds encoded mutations to a mutation of the client. It does not retain them.
+func (c *Converter) AddTo(m *bigtable.Mutation, mutations []byte) {
 	var outer, kind field
-	for len(slab) > 0 {
-		n := outer.next(slab)
+	for mutations = c.short(m, mutations); len(mutations) > 0; mutations = c.short(m, mutations) {
+		n := outer.next(mutations)
 		if n < 0 || kind.next(outer.content) < 0 {
 			return // not encoded by this package
 		}
-		addMutation(m, names, kind.number, kind.content)
-		slab = slab[n:]
+		if kind.number == fieldAddToCell {
+			addSum(m, kind.content)
+		} else {
+			c.add(m, kind.number, kind.content)
+		}
+		mutations = mutations[n:]
 	}
 }
 
-// addMutation adds a mutation of the given kind to that of the client.
-func addMutation(m *bigtable.Mutation, names Names, kind protowire.Number, fields []byte) {
-	if kind == fieldAddToCell {
-		addSum(m, names, fields)
-		return
+// short is the fast path of AddTo for the cells at the beginning that a [Setter] has encoded, in the columns that are likely to
+// follow. It returns the other mutations.
+func (c *Converter) short(m *bigtable.Mutation, mutations []byte) []byte {
+	for len(mutations) >= shortHead && mutations[0] == fieldMutations<<3|byte(protowire.BytesType) && mutations[shortHead-2] == tagSetCell {
+		end, of := 2+int(mutations[mutationLength]), c.likely()
+		if of == nil || end < shortHead || end > maxShort || end > len(mutations) || !of.begins(mutations[shortHead:end]) {
+			break
+		}
+		time := shortHead + len(of.address)
+		if end-time < minTime+2 || mutations[time] != tagMutationMicros {
+			break
+		}
+		micros, n := shortVarint(mutations[time+1:])
+		value := time + 1 + n + 2
+		if n == 0 || value > end || mutations[value-2] != tagMutationValue || int(mutations[value-1]) != end-value {
+			break
+		}
+		m.Set(of.family, of.qualifier, bigtable.Timestamp(micros), c.keep(mutations[value:end]))
+		c.next++
+		mutations = mutations[end:]
 	}
-	var family, qualifier string
+	return mutations
+}
+
+// likely returns the column that is likely to follow; nil if none is.
+func (c *Converter) likely() *column {
+	if c.next >= len(c.columns) {
+		c.next = 0
+	}
+	if c.next == len(c.columns) {
+		return nil
+	}
+	return &c.columns[c.next]
+}
+
+// add adds a mutation of the given kind, with the given fields after its address.
+func (c *Converter) add(m *bigtable.Mutation, kind protowire.Number, fields []byte) {
+	of := c.column(fields)
 	var micros int64
 	var value, within []byte
 	var f field
-	for len(fields) > 0 {
+	for fields = fields[len(of.address):]; len(fields) > 0; {
 		n := f.next(fields)
 		if n < 0 {
 			return
 		}
 		fields = fields[n:]
 		switch {
-		case f.is(fieldMutationFamily, protowire.BytesType):
-			family = names.of(f.content)
-		case f.is(fieldMutationQualifier, protowire.BytesType):
-			qualifier = names.of(f.content)
 		case f.is(fieldMutationMicros, protowire.VarintType):
 			micros = int64(f.varint)
 		case f.is(fieldMutationRange, protowire.BytesType):
 			within = f.content
 		case f.is(fieldMutationValue, protowire.BytesType):
-			value = f.content
+			value = c.keep(f.content)
 		}
 	}
 	switch {
 	case kind == fieldSetCell:
-		m.Set(family, qualifier, bigtable.Timestamp(micros), value)
+		m.Set(of.family, of.qualifier, bigtable.Timestamp(micros), value)
 	case kind == fieldDeleteFromFamily:
-		m.DeleteCellsInFamily(family)
+		m.DeleteCellsInFamily(of.family)
 	case within == nil:
-		m.DeleteCellsInColumn(family, qualifier)
+		m.DeleteCellsInColumn(of.family, of.qualifier)
 	default:
 		from, to := timeRange(within)
-		m.DeleteTimestampRange(family, qualifier, from, to)
+		m.DeleteTimestampRange(of.family, of.qualifier, from, to)
 	}
 }
 
+// column returns the column with whose address the fields of a mutation begin.
+func (c *Converter) column(fields []byte) column {
+	if of := c.likely(); of == nil || !of.begins(fields) {
+		var family, qualifier field
+		n := max(0, family.next(fields))
+		size := n + max(0, qualifier.next(fields[n:]))
+		if !qualifier.is(fieldMutationQualifier, protowire.BytesType) {
+			size, qualifier.content = n, nil
+		}
+		i, known := c.known[string(fields[:size])]
+		if !known {
+			address := string(fields[:size])
+			of := column{address, address[n-len(family.content) : n], address[size-len(qualifier.content):]}
+			if len(c.columns) == maxColumns {
+				return of
+			}
+			if i = len(c.columns); c.known == nil {
+				c.known = map[string]int{}
+			}
+			c.columns, c.known[address] = append(c.columns, of), i
+		}
+		c.next = i
+	}
+	c.next++
+	return c.columns[c.next-1]
+}
+
+// begins reports whether the fields of a mutation begin with the address of the column.
+func (c *column) begins(fields []byte) bool {
+	n := len(c.address)
+	return len(fields) >= n && string(fields[:n]) == c.address && (len(fields) == n || fields[n] != tagMutationQualifier)
+}
+
+// keep returns a copy of a value; nil if it is empty.
+func (c *Converter) keep(value []byte) []byte {
+	if len(value) == 0 {
+		return nil
+	}
+	if len(value) > sharedValues/4 {
+		return bytes.Clone(value)
+	}
+	if len(value) > cap(c.values)-len(c.values) {
+		c.values = make([]byte, 0, sharedValues)
+	}
+	begin := len(c.values)
+	c.values = append(c.values, value...)
+	return c.values[begin:len(c.values):len(c.values)]
+}
+
 // addSum adds an AddToCell to the mutation of the client.
-func addSum(m *bigtable.Mutation, names Names, fields []byte) {
+func addSum(m *bigtable.Mutation, fields []byte) {
 	var family, column string
 	var micros, number int64
 	var f, in field
@@ -316,9 +387,9 @@ func addSum(m *bigtable.Mutation, names Names, fields []byte) {
 		fields = fields[n:]
 		switch f.number {
 		case fieldMutationFamily:
-			family = names.of(f.content)
+			family = string(f.content)
 		case fieldMutationQualifier:
-			column = names.of(in.content)
+			column = string(in.content)
 		case fieldAddTime:
 			micros = int64(in.varint)
 		case fieldAddInput:

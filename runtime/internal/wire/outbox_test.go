@@ -145,7 +145,7 @@ func (p path) sendAll(ctx context.Context, table bigtable.TableAPI, n int) []err
 		keys, muts := make([]string, n), make([]*bigtable.Mutation, n)
 		for i := range n {
 			keys[i], muts[i] = rowKey(i), bigtable.NewMutation()
-			wire.AddTo(muts[i], nil, mutations(i))
+			new(wire.Converter).AddTo(muts[i], mutations(i))
 		}
 		errs, err := table.ApplyBulk(ctx, keys, muts)
 		for i := range out {

@@ -9,7 +9,7 @@
 //
 // The package knows the protocol but neither table layouts nor events. Without the interceptor, the client yields
 // ordinary rows, which [Sink.Rows] accepts, too. [Intercepted] reports whether an [Outbox] can be sent; if not,
-// [AddTo] converts mutations to the client's type.
+// a [Converter] converts mutations to the client's type.
 package wire
 
 import (
