@@ -82,8 +82,6 @@ type ReaderOptions struct {
 	Metric string
 	// CSV describes files that are not as in RFC 4180.
 	CSV CSVOptions
-
-	parts bool // whether names may have the qualifiers of parts
 }
 
 // syntax returns a syntax error.
@@ -94,7 +92,7 @@ type builder struct {
 	layout   *layout.Layout
 	columns  []Column
 	parsers  []func(text []byte) (any, error) // per column
-	byName   map[partName]int                 // in the input, which may be those of any part
+	byName   map[string]int                   // in the input, as Qualified returns them, or of any part
 	required []bool                           // per column
 	seen     []bool                           // per column, in the current line
 	options  ReaderOptions
@@ -106,12 +104,12 @@ type builder struct {
 // newBuilder returns a builder of events of a schema. It returns an error for names that the schema does not have.
 func newBuilder(l *layout.Layout, o ReaderOptions) (*builder, error) {
 	p := &builder{
-		layout: l, columns: inputColumns(l), byName: map[partName]int{}, options: o,
+		layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o,
 		times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.cql},
 	}
 	for i := range p.columns {
 		c := &p.columns[i]
-		p.byName[partName{AnyPart, c.Name}] = i
+		p.byName[c.Name] = i
 		p.parsers = append(p.parsers, p.parserOf(c))
 		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()) && !(c.part == fieldPart && o.Partial))
 	}
@@ -121,7 +119,7 @@ func newBuilder(l *layout.Layout, o ReaderOptions) (*builder, error) {
 		if i < 0 && to != "" {
 			return nil, fmt.Errorf("%s=%s: %w", from, to, p.unknown(to))
 		}
-		p.byName[o.split(from)] = max(i, leftOut)
+		p.byName[from] = max(i, leftOut)
 	}
 	return p, p.setDefaults()
 }
@@ -143,13 +141,12 @@ func sorted(m map[string]string) iter.Seq2[string, string] {
 	}
 }
 
-// lookup returns the index of the column of a value with a name, or of one of any part with another name; or else
-// leftOut or noColumn.
-func (p *builder) lookup(of partName, other string) int {
-	if i, ok := p.byName[of]; ok {
+// lookup returns the index of the column of a value with a name, or else with another one; or else leftOut or noColumn.
+func (p *builder) lookup(name, other string) int {
+	if i, ok := p.byName[name]; ok {
 		return i
 	}
-	if i, ok := p.byName[partName{AnyPart, other}]; ok {
+	if i, ok := p.byName[other]; ok {
 		return i
 	}
 	return noColumn
@@ -248,7 +245,7 @@ func (p *builder) assign(e *dynamic.Event, i int, v any) {
 // find returns the column with a name that was not found before; nil if its values are left out. Otherwise, the error
 // wraps [ErrUnknown] or [ErrTwice].
 func (p *builder) find(name string) (*Column, error) {
-	switch i := p.lookup(partName{AnyPart, name}, name); {
+	switch i := p.lookup(name, name); {
 	case i == noColumn && !p.options.IgnoreUnknown:
 		return nil, p.unknown(name)
 	case i < 0:

@@ -71,27 +71,11 @@ const (
 )
 
 // qualifiers precede the names of values of a part in ReaderOptions.Names.
-var qualifiers = map[Part]string{MetricPart: "metric:", TagPart: "tag:", FieldPart: "field:", TimePart: "time:"}
+var qualifiers = [...]string{MetricPart: "metric:", TagPart: "tag:", FieldPart: "field:", TimePart: "time:"}
 
 // Qualified returns the name in ReaderOptions.Names of a value with a name, if it is this part of a record, and not
 // another one with the same name. Metrics and times have empty names.
 func (p Part) Qualified(name string) string { return qualifiers[p] + name }
-
-// partName is the name of a value of a part.
-type partName struct {
-	part Part
-	name string
-}
-
-// split returns a name of ReaderOptions.Names without its qualifier.
-func (o *ReaderOptions) split(name string) partName {
-	for part, qualifier := range qualifiers {
-		if of, ok := strings.CutPrefix(name, qualifier); ok && o.parts {
-			return partName{part, of}
-		}
-	}
-	return partName{AnyPart, name}
-}
 
 // Kind is the type of a value in the other system.
 type Kind int
@@ -126,7 +110,6 @@ type recordReader struct {
 	format  *Format
 	scanner Scanner
 	record  Record
-	places  []place      // of the first record
 	assumed bool         // whether times have the unit of the format, which may be another one
 	rest    int          // index of the column; negative if the schema has none
 	first   string       // the metric of all events, if the schema has none
@@ -137,12 +120,6 @@ type recordReader struct {
 // pair is a tag that the schema does not have.
 type pair struct{ name, text string }
 
-// place is a value of the first record: most records have the same ones in the same order.
-type place struct {
-	partName
-	column int // index, as column returns it
-}
-
 // Read returns a reader of the events of a schema; Reads must be true. Errors are those of options, and of
 // [HeaderError].
 func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
@@ -152,7 +129,7 @@ func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, 
 			o.CSV.Joined = append(o.CSV.Joined, name)
 		}
 	}
-	o.CSV.cql, o.parts = f.cql, f.Metric != ""
+	o.CSV.cql = f.cql
 	scanner, err := f.NewScanner(in, o)
 	if err != nil {
 		return nil, err
@@ -165,7 +142,7 @@ func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, 
 		return nil, err
 	}
 	if f.Rest != "" {
-		r.rest = r.ofSeries(r.lookup(partName{AnyPart, f.Rest}, f.Rest))
+		r.rest = r.ofSeries(r.lookup(f.Rest, f.Rest))
 	}
 	if s, ok := scanner.(ColumnScanner); ok {
 		if err := r.header(s, names); err != nil {
@@ -200,26 +177,18 @@ func (p *builder) header(s ColumnScanner, renamed []string) error {
 	return s.Bind(to, p.options)
 }
 
-// column returns the index of the column of the k-th value, as lookup does. A metric and a time without names stand
-// for those of the format.
-func (r *recordReader) column(k int, v *Value) int {
-	if k < len(r.places) && r.places[k].part == v.Part && r.places[k].name == string(v.Name) {
-		return r.places[k].column
-	}
-	of := partName{v.Part, string(v.Name)}
-	i := noColumn
-	switch v.Part {
+// column returns the index of the column of a value, as lookup does. A metric and a time without names stand for those of
+// the format.
+func (r *recordReader) column(v *Value) int {
+	name := string(v.Name)
+	switch of := v.Part.Qualified(name); v.Part {
 	case MetricPart:
-		i = r.ofSeries(r.lookup(of, r.format.Metric))
+		return r.ofSeries(r.lookup(of, r.format.Metric))
 	case TimePart:
-		i = r.lookup(of, "time")
+		return r.lookup(of, "time")
 	default:
-		i = r.lookup(of, of.name)
+		return r.lookup(of, name)
 	}
-	if k == len(r.places) {
-		r.places = append(r.places, place{of, i})
-	}
-	return i
 }
 
 // ofSeries returns the index of a column if its values are strings of the series; otherwise noColumn.
@@ -264,7 +233,7 @@ func (r *recordReader) bind(e *dynamic.Event) (bool, error) {
 		if v.Part == MetricPart && r.options.Metric != "" && string(v.Text) != r.options.Metric {
 			return false, nil
 		}
-		if name, err := r.bindValue(e, i, v); err != nil {
+		if name, err := r.bindValue(e, v); err != nil {
 			at := v.at
 			switch {
 			case name == "" && v.name > 0:
@@ -290,8 +259,8 @@ func (r *recordReader) bind(e *dynamic.Event) (bool, error) {
 }
 
 // bindValue sets a value. With an error, it returns the name of the column.
-func (r *recordReader) bindValue(e *dynamic.Event, k int, v *Value) (string, error) {
-	switch i := r.column(k, v); {
+func (r *recordReader) bindValue(e *dynamic.Event, v *Value) (string, error) {
+	switch i := r.column(v); {
 	case i >= 0:
 		return r.set(e, i, v)
 	case i == noColumn && v.Part == MetricPart:
