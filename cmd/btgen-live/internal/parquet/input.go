@@ -44,7 +44,7 @@ func open(in io.ReaderAt, size int64) (s *scanner, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &scanner{file: file, buffer: make([]pq.Row, writeRows)}
+	s = &scanner{file: file, buffer: make([]pq.Row, readRows)}
 	for i := range file.Metadata().Schema {
 		if e := &file.Metadata().Schema[i]; e.Type.Valid {
 			s.sources = append(s.sources, source{stored: e})
@@ -63,8 +63,8 @@ func recovered(err *error) {
 	}
 }
 
-// scanner scans the rows of a file, whose numbers are the lines of its records. The table conversions lists which types columns
-// may have.
+// scanner scans the rows of a file, whose numbers are the lines of its records. The table conversions lists which types
+// columns may have.
 type scanner struct {
 	file    *pq.File
 	sources []source // per column of the file that has values

@@ -36,18 +36,16 @@ func init() {
 
 const (
 	groupRows  = 128 << 10 // maximum number of events of a row group
-	groupBytes = 32 << 20  // approximate maximum size of a row group before compression
-	writeRows  = 256       // number of events that are handed to the library at a time
+	groupBytes = 64 << 20  // maximum size of the events of a row group in memory, about
+	readRows   = 256       // number of events that are read at a time
 )
 
 // Writer writes events. One row group is in memory at a time.
 type Writer struct {
 	columns []column
 	out     *pq.GenericWriter[any]
-	rows    []pq.Row // that are not handed to the library
-	n       int      // number of rows
-	inGroup int      // events of the row group
-	bytes   int      // their size
+	row     pq.Row // memory of a row
+	bytes   int    // size of the events of the row group, about
 }
 
 // column is a column of the file.
@@ -60,7 +58,7 @@ type column struct {
 
 // NewWriter returns a Writer of the given columns of the events of a schema.
 func NewWriter(out io.Writer, l *layout.Layout, columns []format.Column) *Writer {
-	w := &Writer{rows: make([]pq.Row, writeRows)}
+	w := &Writer{}
 	root := group{Group: pq.Group{}}
 	for _, c := range columns {
 		as := newColumn(c, l)
@@ -68,7 +66,8 @@ func NewWriter(out io.Writer, l *layout.Layout, columns []format.Column) *Writer
 		root.Group[c.Name] = as.node
 		root.order = append(root.order, c.Name)
 	}
-	w.out = pq.NewGenericWriter[any](out, pq.NewSchema(l.Name, root), pq.Compression(&pq.Snappy), pq.CreatedBy(createdBy, "", ""))
+	w.out = pq.NewGenericWriter[any](out, pq.NewSchema(l.Name, root), pq.Compression(&pq.Snappy),
+		pq.CreatedBy(createdBy, "", ""), pq.MaxRowsPerRowGroup(groupRows))
 	return w
 }
 
@@ -105,7 +104,7 @@ func newColumn(c format.Column, l *layout.Layout) column {
 // Write writes an event. It keeps a copy until there are enough for a row group. The error
 // is a *format.InputError without a position if a timestamp is beyond the range of Parquet.
 func (w *Writer) Write(e *dynamic.Event) error {
-	row := w.rows[w.n][:0]
+	w.row = w.row[:0]
 	for i := range w.columns {
 		c := &w.columns[i]
 		v := c.Value(e)
@@ -120,45 +119,15 @@ func (w *Writer) Write(e *dynamic.Event) error {
 		if c.optional && v != nil {
 			definition = 1
 		}
-		row = append(row, as.Level(0, definition, i))
-		w.bytes += size(as)
+		w.row = append(w.row, as.Level(0, definition, i))
 	}
-	w.rows[w.n] = row
-	w.n++
-	w.inGroup++
-	switch {
-	case w.inGroup == groupRows || w.bytes >= groupBytes:
-		w.inGroup, w.bytes = 0, 0
-		if err := w.flush(); err != nil {
-			return err
-		}
-		return w.out.Flush()
-	case w.n == writeRows:
-		return w.flush()
+	w.bytes += format.Bytes(e)
+	if _, err := w.out.WriteRows([]pq.Row{w.row}); err != nil || w.bytes < groupBytes {
+		return err
 	}
-	return nil
-}
-
-// flush hands the rows to the library.
-func (w *Writer) flush() error {
-	_, err := w.out.WriteRows(w.rows[:w.n])
-	w.n = 0
-	return err
+	w.bytes = 0
+	return w.out.Flush()
 }
 
 // Close writes the remaining events and the end of the file.
-func (w *Writer) Close() error {
-	if err := w.flush(); err != nil {
-		return err
-	}
-	return w.out.Close()
-}
-
-// size returns the approximate size of a value in bytes.
-func size(v pq.Value) int {
-	switch v.Kind() {
-	case pq.ByteArray, pq.FixedLenByteArray:
-		return 8 + len(v.ByteArray())
-	}
-	return 8
-}
+func (w *Writer) Close() error { return w.out.Close() }
