@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -62,18 +61,27 @@ func (p *line) object() {
 		}
 		p.fail(p.at, err.Error())
 	}
-	p.skip('{')
-	for p.blanks(jsonSpace); p.err == nil && !p.skip('}'); p.blanks(jsonSpace + ",") {
-		v := Value{name: p.at}
-		v.Name = p.jsonString(nil)
-		p.blanks(jsonSpace + ":")
-		if v.at = p.at; p.peek() != '"' {
-			v.Kind = bareKind
-		}
-		if v.Text = p.jsonValue(v.Name); p.err == nil {
-			v.end = p.at
-			p.add(v)
-		}
+	d := json.NewDecoder(bytes.NewReader(p.text))
+	_, _ = d.Token() // it is valid
+	for p.err == nil && !p.Record.more && d.More() {
+		p.member(d)
+	}
+}
+
+// member adds the next member of a valid object.
+func (p *line) member(d *json.Decoder) {
+	var raw json.RawMessage
+	v := Value{name: int(d.InputOffset())}
+	_, _ = d.Token()
+	v.name += bytes.IndexByte(p.text[v.name:], '"')
+	v.Name = p.jsonText(v.name, int(d.InputOffset()), nil)
+	_ = d.Decode(&raw)
+	v.end = int(d.InputOffset())
+	if v.at = v.end - len(raw); raw[0] != '"' {
+		v.Kind = bareKind
+	}
+	if v.Text = p.jsonText(v.at, v.end, v.Name); p.err == nil {
+		p.add(v)
 	}
 }
 
@@ -89,51 +97,22 @@ func wantString(t schema.Type, raw []byte) error {
 	return fmt.Errorf("%w: want %s", ErrValue, want)
 }
 
-// jsonValue skips the value of a member with a name, in a valid object. It returns the text of a string, or else the
-// value itself.
-func (p *line) jsonValue(name []byte) []byte {
-	begin := p.at
-	if p.peek() == '"' {
-		return p.jsonString(name)
-	}
-	for depth := 0; p.err == nil; p.at++ {
-		switch c := p.peek(); {
-		case c == '"':
-			p.jsonString(name)
-			p.at--
-		case c == '{' || c == '[':
-			depth++
-		case depth == 0 && strings.IndexByte(",}"+jsonSpace, c) >= 0:
-			return p.text[begin:p.at]
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return nil
-}
-
-// jsonString skips a valid string, of a member with a name, and returns its text.
-func (p *line) jsonString(name []byte) []byte {
-	begin, escaped := p.at, false
-	for p.at++; p.peek() != '"'; p.at++ {
-		if p.peek() == '\\' {
-			escaped = true
-			p.at++
-		}
-	}
-	p.at++
-	raw := p.text[begin:p.at]
+// jsonText returns a valid value between two offsets, of a member with a name: the text of a string, or else the value itself.
+func (p *line) jsonText(at, end int, name []byte) []byte {
+	raw := p.text[at:end]
 	switch {
 	case !utf8.Valid(raw):
-		p.refuse(begin, string(name), codec.ErrUTF8)
-	case escaped && halfPair(raw):
-		p.refuse(begin, string(name), fmt.Errorf("%w: the string has half of a surrogate pair", codec.ErrUTF8))
-	case escaped:
+		p.refuse(at, string(name), codec.ErrUTF8)
+	case halfPair(raw):
+		p.refuse(at, string(name), fmt.Errorf("%w: the string has half of a surrogate pair", codec.ErrUTF8))
+	case raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0:
+		return raw[1 : len(raw)-1]
+	case raw[0] == '"':
 		var text string
-		_ = json.Unmarshal(raw, &text) // it is valid
+		_ = json.Unmarshal(raw, &text)
 		return []byte(text)
 	}
-	return raw[1 : len(raw)-1]
+	return raw
 }
 
 // Escapes of backslashes and of surrogate pairs, and of surrogates.
