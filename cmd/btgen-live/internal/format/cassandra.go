@@ -1,10 +1,9 @@
 package format
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // cassandra is what COPY TO of cqlsh writes. By the documentation of Apache Cassandra ("cqlsh: the CQL
@@ -25,12 +24,10 @@ var cassandra = Format{
 
 // idTime returns the time in a timeuuid. It returns false for other texts.
 func idTime(text []byte) (time.Time, bool) {
-	const size, version = 36, 14 // bytes, and the offset of the version
-	id, err := hex.AppendDecode(nil, bytes.ReplaceAll(text, []byte("-"), nil))
-	if err != nil || len(id) != 16 || len(text) != size || text[version] != '1' {
+	const size = 36 // other forms are no timeuuids
+	id, err := uuid.ParseBytes(text)
+	if err != nil || len(text) != size || id.Version() != 1 {
 		return time.Time{}, false
 	}
-	n := int64(binary.BigEndian.Uint16(id[6:])&0xfff)<<48 | int64(binary.BigEndian.Uint16(id[4:]))<<32 | int64(binary.BigEndian.Uint32(id))
-	const since = 0x01b21dd213814000 // 1970, in 100 ns since October 15, 1582
-	return Since1970(n-since, 100*time.Nanosecond)
+	return time.Unix(id.Time().UnixTime()).UTC(), true
 }
