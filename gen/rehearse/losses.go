@@ -47,18 +47,10 @@ const (
 // losses there is one.
 func Losses(next *Epoch) []Loss {
 	var out []Loss
-	known := map[string]bool{} // what was rehearsed, and whether it has losses
 	for _, n := range parts(next) {
 		part := next.cut(n.only, map[*Epoch]*Epoch{})
 		for _, f := range n.fieldsOf(part) {
-			e := part.cut(f.only, map[*Epoch]*Epoch{})
-			text := f.describe(e)
-			if lost, done := known[text]; done && (!lost || !changed(e)) {
-				continue
-			}
-			lost := losses(e)
-			known[text] = len(lost) > 0
-			for _, l := range lost {
+			for _, l := range losses(part.cut(f.only, map[*Epoch]*Epoch{})) {
 				if !slices.ContainsFunc(out, l.Same) {
 					out = append(out, l)
 				}

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -227,37 +225,6 @@ func (f *fields) only(s *Schema) Schema {
 	return out
 }
 
-// changed reports whether an epoch has its fields otherwise than one before it. Tables and layouts that only one of them
-// has are no change.
-func changed(e *Epoch) bool {
-	forms := func(p *Program) map[string]string {
-		out := map[string]string{}
-		for i := range p.Schemas {
-			s := &p.Schemas[i]
-			out[s.Name] = fmt.Sprint(s.Fields)
-			for k := range s.Tables {
-				for _, l := range s.Tables[k].Layouts {
-					form := fmt.Sprint(l.Columns)
-					if l.Rollup != nil {
-						form += fmt.Sprint(l.Rollup.Fields)
-					}
-					out[s.Name+sep+s.Tables[k].Name+sep+l.Since.String()] = form
-				}
-			}
-		}
-		return out
-	}
-	is := forms(&e.Program)
-	return slices.ContainsFunc(e.After, func(prev *Epoch) bool {
-		for at, was := range forms(&prev.Program) {
-			if form, both := is[at]; both && form != was {
-				return true
-			}
-		}
-		return false
-	})
-}
-
 // walk visits an epoch and all before it, each once.
 func walk(e *Epoch, done map[*Epoch]bool, visit func(*Epoch)) {
 	if done[e] {
@@ -268,40 +235,4 @@ func walk(e *Epoch, done map[*Epoch]bool, visit func(*Epoch)) {
 	for _, p := range e.After {
 		walk(p, done, visit)
 	}
-}
-
-// describe returns what is rehearsed of fields in an epoch and in those before it, with numbers in place of their names and
-// of those of their columns: equal texts have equal losses, but for names.
-func (f *fields) describe(e *Epoch) string {
-	var b strings.Builder
-	var names []string
-	for _, id := range f.own {
-		_, name, _ := strings.Cut(id, sep)
-		names = append(names, name)
-	}
-	own, numbers := slices.Clone(names), map[*Epoch]int{}
-	walk(e, map[*Epoch]bool{}, func(e *Epoch) {
-		numbers[e] = len(numbers)
-		for l := range e.Program.layouts() {
-			for _, c := range l.Columns {
-				if slices.Contains(own, c.Field) && !slices.Contains(names, c.Key) {
-					names = append(names, c.Key)
-				}
-			}
-		}
-	})
-	walk(e, map[*Epoch]bool{}, func(e *Epoch) {
-		fmt.Fprintln(&b, "epoch", e.Now, e.Filled)
-		for _, o := range e.After {
-			fmt.Fprintln(&b, "after", numbers[o])
-		}
-		text, _ := json.Marshal(e.Program.Schemas) // which is plain
-		b.Write(text)
-	})
-	var plain []string
-	for i, name := range names {
-		text, _ := json.Marshal(name)
-		plain = append(plain, string(text), fmt.Sprintf(`"own %d"`, i))
-	}
-	return strings.NewReplacer(plain...).Replace(b.String())
 }
