@@ -2,7 +2,6 @@ package evolve
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -64,11 +63,8 @@ func (r *rewind) heads() (out []*past) {
 	return out
 }
 
-// epoch returns the program of a revision. One that says the same as the one before it is that.
+// epoch returns the program of a revision.
 func (r *rewind) epoch(at *lock.Epoch, is *past) *rehearse.Epoch {
-	for len(at.After) == 1 && is.saysNothing(at) {
-		at = at.After[0]
-	}
 	if out := r.done[at]; out != nil {
 		return out
 	}
@@ -76,29 +72,13 @@ func (r *rewind) epoch(at *lock.Epoch, is *past) *rehearse.Epoch {
 	if r.done[at] = out; at.ID != "" {
 		out.Name = "epoch " + at.ID
 	}
+	for _, before := range at.After {
+		out.After = append(out.After, r.epoch(before, r.before(is, at.Has, before)))
+	}
 	if len(at.After) == 0 {
 		r.first(out, is)
-		return out
-	}
-	for _, before := range at.After {
-		prev := r.epoch(before, r.before(is, at.Has, before))
-		if len(at.After) == 1 && len(out.Filled) == 0 && reflect.DeepEqual(prev.Program.Schemas, out.Program.Schemas) {
-			r.done[at] = prev
-			return prev
-		}
-		out.After = append(out.After, prev)
 	}
 	return out
-}
-
-// saysNothing reports whether a revision has not changed the tables.
-func (is *past) saysNothing(at *lock.Epoch) bool {
-	for p, t := range is.tables {
-		if t != nil && is.depth[p] == 0 && at.After[0].Table(t.Key()) != t {
-			return false
-		}
-	}
-	return true
 }
 
 // before returns what an earlier revision says. kept tells which keys of tables the later one has.
