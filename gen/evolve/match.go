@@ -17,9 +17,17 @@ func (c *Comparison) match() {
 			c.pairs = append(c.pairs, pair{facts: &facts, layout: l, table: t})
 		}
 	}
-	m := matcher{places: map[string][]*lock.Table{}, taken: map[*lock.Table]bool{}}
-	for i := range c.in.Old.Tables {
-		m.add(&c.in.Old.Tables[i])
+	taken := map[*lock.Table]bool{}
+	// take gives each pair that has no table of the lock the first one that fits.
+	take := func(fits func(p *pair, t *lock.Table) bool) {
+		for i := range c.pairs {
+			p := &c.pairs[i]
+			for k := 0; p.old == nil && k < len(c.in.Old.Tables); k++ {
+				if t := &c.in.Old.Tables[k]; !taken[t] && fits(p, t) {
+					p.old, taken[t] = t, true
+				}
+			}
+		}
 	}
 	schemas := c.schemas()
 	// A table that was removed may have passed its earlier layouts on to another one, so that comes first.
@@ -29,21 +37,21 @@ func (c *Comparison) match() {
 		}
 		for _, fits := range fitting {
 			named := func(p *pair, t *lock.Table) bool { return t.Name == p.facts.Name && fits(p, t) && may(p, t) }
-			m.take(c.pairs, func(p *pair, t *lock.Table) bool { return t.Schema == p.facts.Schema && named(p, t) })
-			m.take(c.pairs, named)
+			take(func(p *pair, t *lock.Table) bool { return t.Schema == p.facts.Schema && named(p, t) })
+			take(named)
 		}
-		m.take(c.pairs, func(p *pair, t *lock.Table) bool {
+		take(func(p *pair, t *lock.Table) bool {
 			return t.Name != p.facts.Name && continues(p.facts, t) && may(p, t)
 		})
 	}
 	if c.in.Whole {
-		m.take(c.pairs, func(p *pair, t *lock.Table) bool {
+		take(func(p *pair, t *lock.Table) bool {
 			heir := !schemas.now[t.Schema] && !schemas.before[p.facts.Schema]
 			return t.Name == p.facts.Name && t.Removed == "" && (t.Schema == p.facts.Schema || heir)
 		})
 	}
 	for i := range c.in.Old.Tables {
-		if t := &c.in.Old.Tables[i]; !m.taken[t] {
+		if t := &c.in.Old.Tables[i]; !taken[t] {
 			c.pairs = append(c.pairs, pair{old: t})
 		}
 	}
@@ -61,47 +69,6 @@ var fitting = []func(p *pair, t *lock.Table) bool{
 		return shareFamily(t, p.facts) && keyText(t.Newest()) == keyText(p.facts.Newest())
 	},
 	func(p *pair, t *lock.Table) bool { return shareFamily(t, p.facts) && !otherKind(t, p.facts) },
-}
-
-// matcher pairs tables of a lock, each once.
-type matcher struct {
-	places map[string][]*lock.Table // by the IDs of the tables of all their layouts
-	taken  map[*lock.Table]bool
-}
-
-func (m *matcher) add(t *lock.Table) {
-	for _, id := range placesOf(t) {
-		m.places[id] = append(m.places[id], t)
-	}
-}
-
-// take gives each pair that has no table of the lock the first one that fits.
-func (m *matcher) take(pairs []pair, fits func(p *pair, t *lock.Table) bool) {
-	for i := range pairs {
-		p := &pairs[i]
-		if p.old != nil {
-			continue
-		}
-		for _, id := range placesOf(p.facts) {
-			k := slices.IndexFunc(m.places[id], func(t *lock.Table) bool { return !m.taken[t] && fits(p, t) })
-			if k >= 0 {
-				p.old = m.places[id][k]
-				m.taken[p.old] = true
-				break
-			}
-		}
-	}
-}
-
-// placesOf returns the IDs of the tables of the layouts by time of a table.
-func placesOf(t *lock.Table) []string {
-	out := []string{t.Name}
-	for _, l := range t.Periods()[1:] {
-		if id := placeOf(t, &l); !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
-	return out
 }
 
 // placeOf returns the ID of the table of a layout.
