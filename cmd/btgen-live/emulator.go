@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/journal"
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -71,6 +72,9 @@ func (r *request) restore(ctx context.Context, kept *journal.Journal, addr strin
 	text := fmt.Sprintf("restored the tables in %s from %s", words.Printable(r.dir), countOf(loaded.Records, "record"))
 	if loaded.Dropped > 0 {
 		text += fmt.Sprintf("; removed %s of a change that was never answered", countOf(loaded.Dropped, "byte"))
+	}
+	if loaded.Refused != nil {
+		text += fmt.Sprintf("; the last change is refused: %s", words.Printable(status.Convert(loaded.Refused).Message()))
 	}
 	return r.say(text+"\n", false)
 }

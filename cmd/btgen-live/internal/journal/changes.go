@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/binary"
-	"errors"
+	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,201 +20,293 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Methods begin with their service: of rows, or of table administration.
-const (
-	dataService  = "/google.bigtable.v2.Bigtable/"
-	adminService = "/google.bigtable.admin.v2.BigtableTableAdmin/"
-)
+// rowsMethod is the method in the record of a MutateRowsRequest, which all changes of rows become.
+const rowsMethod = "rows"
 
-// The first byte of a record is its kind.
-const (
-	rowsRecord    = 'R' // a MutateRowsRequest, which succeeds
-	requestRecord = 'A' // an administrative request: the code of its answer, the length of its method, method, request
-)
+// refusedRecord says that the server refused the change of the record before it.
+var refusedRecord = []byte("refused")
 
-// rowsOf returns the record of mutations of rows.
-func rowsOf(table string, entries []*bigtablepb.MutateRowsRequest_Entry) ([]byte, error) {
-	request := &bigtablepb.MutateRowsRequest{TableName: table, Entries: entries}
-	return proto.MarshalOptions{}.MarshalAppend([]byte{rowsRecord}, request)
+// recordOf returns the record of a request: its method, and the request in base64.
+func recordOf(method string, request proto.Message) ([]byte, error) {
+	if r, is := request.(*bigtablepb.MutateRowRequest); is {
+		method, request = rowsMethod, &bigtablepb.MutateRowsRequest{
+			TableName: r.GetTableName(), AuthorizedViewName: r.GetAuthorizedViewName(),
+			Entries: []*bigtablepb.MutateRowsRequest_Entry{{RowKey: r.GetRowKey(), Mutations: r.GetMutations()}},
+		}
+	} else if _, is := request.(*bigtablepb.MutateRowsRequest); is {
+		method = rowsMethod
+	}
+	text, err := proto.Marshal(request)
+	return base64.StdEncoding.AppendEncode([]byte(method+" "), text), err
 }
 
-// requestOf returns the record of an administrative request.
-func requestOf(method string, code codes.Code, request []byte) []byte {
-	record := binary.AppendUvarint([]byte{requestRecord}, uint64(code))
-	record = binary.AppendUvarint(record, uint64(len(method)))
-	return append(append(record, method...), request...)
-}
-
-// replay applies a record again, an administrative request as one of a client.
-func (j *Journal) replay(ctx context.Context, client *grpc.ClientConn, record []byte) error {
-	switch kind, text := record[0], record[1:]; kind {
-	case rowsRecord:
-		var request bigtablepb.MutateRowsRequest
-		if err := proto.Unmarshal(text, &request); err != nil {
-			return err
-		}
-		return j.server.MutateRows(&request, &inProcess[*bigtablepb.MutateRowsResponse]{send: failure})
-	case requestRecord:
-		code, n := binary.Uvarint(text)
-		length, m := binary.Uvarint(text[max(n, 0):])
-		if n <= 0 || m <= 0 || length > uint64(len(text)-n-m) {
-			return errors.New("not a request")
-		}
-		method, text := string(text[n+m:][:length]), text[n+m:][length:]
-		var request, response emptypb.Empty // keep fields that they do not have
-		if err := proto.Unmarshal(text, &request); err != nil {
-			return err
-		}
-		if err := client.Invoke(ctx, method, &request, &response); status.Code(err) != codes.Code(code) {
-			return fmt.Errorf("%s was answered by %s, and now by %s: %w", method, codes.Code(code), status.Code(err), err)
-		}
+// replay applies a record again.
+func (j *Journal) replay(ctx context.Context, record []byte) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case bytes.Equal(record, refusedRecord):
+		j.refused = nil
 		return nil
-	default:
-		return fmt.Errorf("a record of the unknown kind %q", kind)
+	case j.refused != nil:
+		return fmt.Errorf("the change before it was accepted, and is now refused: %w", j.refused)
+	}
+	method, text, _ := strings.Cut(string(record), " ")
+	var request proto.Message = &emptypb.Empty{} // keeps fields that it does not have
+	if method == rowsMethod {
+		method, request = bigtablepb.Bigtable_MutateRows_FullMethodName, &bigtablepb.MutateRowsRequest{}
+	}
+	decoded, err := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		err = proto.Unmarshal(decoded, request)
+	}
+	if err != nil {
+		return err
+	}
+	if rows, is := request.(*bigtablepb.MutateRowsRequest); is && rows.GetAuthorizedViewName() == "" { // nobody reads yet
+		j.refused = j.server.MutateRows(rows, &inProcess[*bigtablepb.MutateRowsResponse]{send: failure})
+		return nil
+	}
+	_, j.refused = j.apply(method)(ctx, request)
+	return context.Cause(ctx)
+}
+
+// apply returns a handler of requests that lets the server apply them, without recording them.
+func (j *Journal) apply(method string) grpc.UnaryHandler {
+	return func(ctx context.Context, request any) (any, error) {
+		if method != bigtablepb.Bigtable_MutateRows_FullMethodName {
+			response := &emptypb.Empty{} // keeps fields that it does not have
+			return response, j.conn.Invoke(j.own(ctx), method, request, response)
+		}
+		response := &bigtablepb.MutateRowsResponse{}
+		err := j.conn.Invoke(j.own(ctx), method, request, response)
+		return response, cmp.Or(err, failure(response))
 	}
 }
 
-// begin locks for a change. It returns an error if no change may happen; end is to be called in any case.
-func (j *Journal) begin() (end func(), err error) {
-	j.changes.Lock()
-	j.rows.Lock()
-	end = func() { j.rows.Unlock(); j.changes.Unlock() }
+// change records a request as one that has the same effect whenever it is applied, and applies it. changes is locked.
+func (j *Journal) change(
+	ctx context.Context, method string, request proto.Message, apply grpc.UnaryHandler,
+) (response any, err error) {
+	ctx = context.WithoutCancel(ctx) // what is recorded is applied
+	var row *bigtablepb.MutateRowRequest
+	var answer any // to a request that becomes a mutation
+	switch r := request.(type) {
+	case *bigtablepb.CheckAndMutateRowRequest:
+		row, answer, err = j.choose(ctx, method, r)
+	case *bigtablepb.ReadModifyWriteRowRequest:
+		row, answer, err = j.compute(ctx, r)
+	case *adminpb.UpdateSchemaBundleRequest:
+		err = j.checkEtag(ctx, r)
+	}
+	if err != nil || answer != nil && len(row.GetMutations()) == 0 {
+		return answer, err
+	}
+	if answer != nil {
+		method, request = bigtablepb.Bigtable_MutateRow_FullMethodName, row
+		apply = j.apply(method)
+	}
+	stamp(request)
+	if err := j.save(method, request); err != nil {
+		return nil, err
+	}
+	response, j.refused = apply(ctx, request)
+	j.before = 0
+	return cmp.Or(answer, response), j.refused
+}
+
+// save writes the record of a request.
+func (j *Journal) save(method string, request proto.Message) error {
 	if j.failed != nil {
-		return end, status.Errorf(codes.FailedPrecondition, "the tables no longer change: %v", j.failed)
+		return status.Errorf(codes.FailedPrecondition, "the tables no longer change: %v", j.failed)
 	}
-	if err := j.file.flush(); err != nil {
-		return end, status.Errorf(codes.ResourceExhausted,
-			"the tables do not change until an earlier change is stored: %v", err)
+	record, err := recordOf(method, request)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	return end, nil
-}
-
-// save records a change that was applied.
-func (j *Journal) save(record []byte) error {
-	if err := j.file.append(record); err != nil {
-		return status.Errorf(codes.ResourceExhausted,
-			"the change is not stored, but will be if the file can be written again: %v", err)
+	records := [][]byte{refusedRecord, record}
+	if j.refused == nil {
+		records = records[1:]
+	}
+	j.before = j.file.size
+	if err := j.file.append(records...); err != nil {
+		return status.Errorf(codes.ResourceExhausted, "the change is not made, since it cannot be stored: %v", err)
 	}
 	return nil
 }
 
-// saveRows records mutations that had the effect of a request. If the effect is not known exactly, the rows of
-// the mutations are recorded as they are now.
-func (j *Journal) saveRows(table string, entries []*bigtablepb.MutateRowsRequest_Entry, exact bool) error {
-	var saved []*bigtablepb.MutateRowsRequest_Entry
-	for _, e := range entries {
-		mutations := e.GetMutations()
-		if !exact {
-			var err error
-			if mutations, err = j.rowState(table, e.GetRowKey()); err != nil {
-				return err
+// unsave removes the last record if the server panics, so that the next start does not.
+func (j *Journal) unsave() {
+	if reason := recover(); reason != nil {
+		if j.before > 0 {
+			_ = j.file.Truncate(j.before)
+		}
+		panic(reason)
+	}
+}
+
+// choose returns the mutations that the condition of a request chooses, and the answer. A condition is not recorded:
+// it may sample the row.
+func (j *Journal) choose(
+	ctx context.Context, method string, r *bigtablepb.CheckAndMutateRowRequest,
+) (*bigtablepb.MutateRowRequest, *bigtablepb.CheckAndMutateRowResponse, error) {
+	condition, answer := proto.CloneOf(r), &bigtablepb.CheckAndMutateRowResponse{}
+	condition.TrueMutations, condition.FalseMutations = nil, nil
+	err := j.conn.Invoke(j.own(ctx), method, condition, answer)
+	row := &bigtablepb.MutateRowRequest{
+		TableName: r.GetTableName(), AuthorizedViewName: r.GetAuthorizedViewName(), RowKey: r.GetRowKey(),
+		Mutations: r.GetFalseMutations(),
+	}
+	if answer.GetPredicateMatched() {
+		row.Mutations = r.GetTrueMutations()
+	}
+	return row, answer, err
+}
+
+// compute returns mutations that set the cells which a request increments or appends to, and the answer. The server
+// computes both in a table that no client lists.
+func (j *Journal) compute(
+	ctx context.Context, r *bigtablepb.ReadModifyWriteRowRequest,
+) (*bigtablepb.MutateRowRequest, *bigtablepb.ReadModifyWriteRowResponse, error) {
+	name := cmp.Or(r.GetTableName(), r.GetAuthorizedViewName())
+	table, err := j.server.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
+	if err != nil {
+		return nil, nil, err
+	}
+	table.DeletionProtection = false
+	if table, err = j.server.CreateTable(ctx, &adminpb.CreateTableRequest{TableId: "copy", Table: table}); err != nil {
+		return nil, nil, err
+	}
+	defer func() { _, _ = j.server.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: table.GetName()}) }()
+	read := &bigtablepb.ReadRowsRequest{TableName: name, Rows: &bigtablepb.RowSet{RowKeys: [][]byte{r.GetRowKey()}}}
+	err = j.read(read, func(_ []byte, cells []*cell) error {
+		copied := &bigtablepb.MutateRowRequest{TableName: table.GetName(), RowKey: r.GetRowKey()}
+		for _, c := range cells {
+			if slices.ContainsFunc(r.GetRules(), func(rule *bigtablepb.ReadModifyWriteRule) bool {
+				return rule.GetFamilyName() == c.FamilyName && bytes.Equal(rule.GetColumnQualifier(), c.ColumnQualifier)
+			}) {
+				copied.Mutations = append(copied.Mutations, sets(c))
 			}
 		}
-		if len(mutations) > 0 {
-			saved = append(saved, &bigtablepb.MutateRowsRequest_Entry{RowKey: e.GetRowKey(), Mutations: mutations})
+		if len(copied.GetMutations()) == 0 {
+			return nil
+		}
+		_, err := j.server.MutateRow(ctx, copied)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := j.server.ReadModifyWriteRow(ctx, &bigtablepb.ReadModifyWriteRowRequest{
+		TableName: table.GetName(), RowKey: r.GetRowKey(), Rules: r.GetRules(),
+	})
+	row := &bigtablepb.MutateRowRequest{TableName: name, RowKey: r.GetRowKey()}
+	for _, f := range answer.GetRow().GetFamilies() {
+		for _, c := range f.GetColumns() { // each with one cell
+			row.Mutations = append(row.Mutations, sets(&cell{
+				FamilyName: f.GetName(), ColumnQualifier: c.GetQualifier(),
+				TimestampMicros: c.GetCells()[0].GetTimestampMicros(), Value: c.GetCells()[0].GetValue(),
+			}))
 		}
 	}
-	if len(saved) == 0 {
+	return row, answer, err
+}
+
+// checkEtag refuses the update of a bundle that has changed since a client has read it. The update has no etag then:
+// bundles get others when the file is compacted.
+func (j *Journal) checkEtag(ctx context.Context, r *adminpb.UpdateSchemaBundleRequest) error {
+	bundle := r.GetSchemaBundle()
+	if bundle.GetEtag() == "" {
 		return nil
 	}
-	record, err := rowsOf(table, saved)
-	if err != nil {
-		j.failed = err
-		return status.Errorf(codes.Internal, "the change is not stored: %v", err)
+	read := &adminpb.GetSchemaBundleRequest{Name: bundle.GetName()}
+	have, err := adminpb.NewBigtableTableAdminClient(j.conn).GetSchemaBundle(j.own(ctx), read)
+	if err == nil && have.GetEtag() != bundle.GetEtag() {
+		err = status.Error(codes.Aborted, "the schema bundle has changed")
 	}
-	return j.save(record)
+	bundle.Etag = ""
+	return err
 }
 
-// rowState returns mutations that replace a row by what it is now; none if there can be no such row.
-func (j *Journal) rowState(table string, key []byte) ([]*bigtablepb.Mutation, error) {
-	if len(key) == 0 || j.tables[table] == nil {
-		return nil, nil
-	}
-	empty := &bigtablepb.Mutation_DeleteFromRow_{DeleteFromRow: &bigtablepb.Mutation_DeleteFromRow{}}
-	out := []*bigtablepb.Mutation{{Mutation: empty}}
-	err := j.readRow(table, key, func(cells []storedCell) {
-		for _, c := range cells {
-			out = append(out, c.set())
+// serverTime is the timestamp for which the server inserts its time.
+const serverTime = -1
+
+// stamp assigns the times that the server would. It truncates them to the granularity of the table, like those
+// that a client has generated.
+func stamp(request proto.Message) {
+	var mutations []*bigtablepb.Mutation
+	switch r := request.(type) {
+	case *bigtablepb.MutateRowRequest:
+		mutations = r.GetMutations()
+	case *bigtablepb.MutateRowsRequest:
+		for _, entry := range r.GetEntries() {
+			mutations = append(mutations, entry.GetMutations()...)
 		}
-	})
-	return out, err
+	}
+	now := time.Now().UnixMicro()
+	for _, m := range mutations {
+		if set := m.GetSetCell(); set != nil && set.TimestampMicros == serverTime {
+			set.TimestampMicros, m.TimestampOrigin = now, bigtablepb.Mutation_CLIENT_AUTO_GENERATED
+		}
+	}
 }
 
-// rowRequest is a request that changes one row.
-type rowRequest interface {
-	proto.Message
-	GetTableName() string
-	GetRowKey() []byte
-}
-
-// unary records the changes of requests with one answer.
+// unary records the changes of requests with one answer, and passes others on.
 func (j *Journal) unary(
-	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+	ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler,
 ) (any, error) {
-	again, err := j.await(ctx)
+	own, err := j.await(ctx)
 	if err != nil {
 		return nil, err
 	}
-	row, isRow := request.(rowRequest)
-	switch {
-	case again && j.server == nil: // the first request
+	if own && j.server == nil { // the first request
 		j.server, _ = info.Server.(server)
-		return handler(ctx, request)
-	case again:
-		if r, is := request.(*adminpb.UpdateSchemaBundleRequest); is && r.GetSchemaBundle() != nil {
-			r.SchemaBundle.Etag = "" // it was the right one, but compaction gives others
-		}
-		return j.administer(ctx, request, info.FullMethod, handler, func([]byte) error { return nil })
-	case !isRow && !administers(info.FullMethod):
-		response, err := handler(ctx, request)
-		showRules(response)
-		return response, err
 	}
-	end, err := j.begin()
-	defer end()
-	if err != nil {
-		return nil, err
+	defer j.unsave()
+	handle := func(ctx context.Context, request any) (any, error) {
+		return j.handle(ctx, request, info.FullMethod, next)
 	}
-	if !isRow {
-		return j.administer(ctx, request, info.FullMethod, handler, j.save)
+	_, changesRow := request.(interface {
+		GetTableName() string
+		GetRowKey() []byte
+	})
+	if own || !changesRow && !administers(info.FullMethod) {
+		return handle(ctx, request)
 	}
-	stamp(request)
-	response, err := handler(ctx, request)
-	mutations, exact := effects(request, response)
-	entries := []*bigtablepb.MutateRowsRequest_Entry{{RowKey: row.GetRowKey(), Mutations: mutations}}
-	if failed := j.saveRows(row.GetTableName(), entries, exact && err == nil); failed != nil {
-		return nil, failed
-	}
-	return response, err
+	j.changes.Lock()
+	defer j.changes.Unlock()
+	return j.change(ctx, info.FullMethod, request.(proto.Message), handle)
 }
 
 // administers reports whether a method may change something other than rows. Unknown ones are recorded, so that what
 // servers get later is not forgotten.
 func administers(method string) bool {
-	name, is := strings.CutPrefix(method, adminService)
+	name, is := strings.CutPrefix(method, "/google.bigtable.admin.v2.BigtableTableAdmin/")
 	reads := func(verb string) bool { return strings.HasPrefix(name, verb) }
 	return is && !slices.ContainsFunc([]string{"Get", "List", "Check", "Generate", "Test"}, reads)
 }
 
-// administer passes an administrative request on, hides the rules of garbage collection from the server, and saves the
-// request. A refused one has changed nothing, except for modifications of families that precede one that was refused.
-func (j *Journal) administer(
-	ctx context.Context, request any, method string, handler grpc.UnaryHandler, save func(record []byte) error,
-) (any, error) {
-	text, err := proto.Marshal(request.(proto.Message)) // before anything changes the request
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
-	hideRules(request)
-	response, err := handler(ctx, request)
-	showRules(response)
-	_, partly := request.(*adminpb.ModifyColumnFamiliesRequest)
-	code := status.Code(err)
-	if code != codes.OK && (!partly || code == codes.NotFound) {
+// handle passes a request on, without the rules of garbage collection, and notes what compaction is to request
+// again. A refused one has changed nothing, except for modifications of families that precede one that was refused.
+func (j *Journal) handle(ctx context.Context, request any, method string, next grpc.UnaryHandler) (any, error) {
+	if !administers(method) {
+		response, err := next(ctx, request)
+		showRules(response)
 		return response, err
 	}
-	record := requestOf(method, code, text)
+	record, err := recordOf(method, request.(proto.Message)) // before anything changes the request
+	if err != nil {
+		return nil, err
+	}
 	name := tableOf(request)
+	hideRules(request)
+	response, err := next(ctx, request)
+	showRules(response)
+	records, exists := j.tables[name]
+	_, partly := request.(*adminpb.ModifyColumnFamiliesRequest)
+	if err != nil && !partly {
+		return nil, err
+	}
 	switch request.(type) {
 	case *adminpb.CreateTableRequest:
 		j.tables[name] = [][]byte{record}
@@ -220,12 +314,12 @@ func (j *Journal) administer(
 		delete(j.tables, name)
 	case *adminpb.DropRowRangeRequest:
 	default:
-		if records, exists := j.tables[name]; exists {
-			j.tables[name] = append(records, record)
+		if records = append(records, record); err != nil {
+			records = append(records, refusedRecord)
 		}
-	}
-	if failed := save(record); failed != nil {
-		return nil, failed
+		if exists {
+			j.tables[name] = records
+		}
 	}
 	return response, err
 }
@@ -235,7 +329,7 @@ func tableOf(request any) string {
 	var name string // of the table, or of something in it
 	switch r := request.(type) {
 	case *adminpb.CreateTableRequest:
-		name = r.GetParent() + "/tables/" + r.GetTableId()
+		return r.GetParent() + "/tables/" + r.GetTableId()
 	case *adminpb.UpdateTableRequest:
 		name = r.GetTable().GetName()
 	case *adminpb.UpdateSchemaBundleRequest:
@@ -245,121 +339,37 @@ func tableOf(request any) string {
 	case interface{ GetParent() string }:
 		name = r.GetParent()
 	}
-	instance, inside, _ := strings.Cut(name, "/tables/")
-	id, _, _ := strings.Cut(inside, "/")
-	return instance + "/tables/" + id
+	return tableName.FindString(name)
 }
 
-// mutations returns the lists of mutations of a request: that of a row, those of which a condition chooses one, or
-// those of many rows.
-func mutations(request any) (out [][]*bigtablepb.Mutation) {
-	switch r := request.(type) {
-	case *bigtablepb.MutateRowRequest:
-		out = append(out, r.GetMutations())
-	case *bigtablepb.CheckAndMutateRowRequest:
-		out = append(out, r.GetTrueMutations(), r.GetFalseMutations())
-	case *bigtablepb.MutateRowsRequest:
-		for _, entry := range r.GetEntries() {
-			out = append(out, entry.GetMutations())
-		}
-	}
-	return out
-}
+var tableName = regexp.MustCompile(`^[^/]*/[^/]*/[^/]*/[^/]*/tables/[^/]*`)
 
-// effects returns mutations that have the effect of a request that changes one row and succeeded, and whether they
-// have it exactly.
-func effects(request, response any) (out []*bigtablepb.Mutation, exact bool) {
-	switch answer := response.(type) {
-	case *bigtablepb.MutateRowResponse:
-		return mutations(request)[0], true
-	case *bigtablepb.CheckAndMutateRowResponse:
-		if answer.GetPredicateMatched() {
-			return mutations(request)[0], true
-		}
-		return mutations(request)[1], true
-	case *bigtablepb.ReadModifyWriteRowResponse:
-		for _, f := range answer.GetRow().GetFamilies() {
-			for _, c := range f.GetColumns() {
-				for _, cell := range c.GetCells() { // only the last one
-					out = append(out, storedCell{f.GetName(), c.GetQualifier(), cell.GetTimestampMicros(), cell.GetValue()}.set())
-				}
-			}
-		}
-		rules := request.(*bigtablepb.ReadModifyWriteRowRequest).GetRules()
-		return out, len(out) == len(rules)
-	}
-	return nil, false
-}
-
-// serverTime is the timestamp for which the server inserts its time.
-const serverTime = -1
-
-// stamp assigns the times that the server would. It truncates them to the granularity of the table, like those
-// that a client has generated.
-func stamp(request any) {
-	now := time.Now().UnixMicro()
-	for _, list := range mutations(request) {
-		for _, m := range list {
-			if set := m.GetSetCell(); set != nil && set.TimestampMicros == serverTime {
-				set.TimestampMicros, m.TimestampOrigin = now, bigtablepb.Mutation_CLIENT_AUTO_GENERATED
-			}
-		}
-	}
-}
-
-// stream records the changes of requests that mutate rows, and lets others read between changes.
+// stream records the changes of requests that mutate rows, and passes others on.
 func (j *Journal) stream(
-	srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+	srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler,
 ) error {
-	if strings.HasPrefix(info.FullMethod, dataService+"Open") { // sessions contain requests of their own
+	if strings.HasPrefix(info.FullMethod, "/google.bigtable.v2.Bigtable/Open") { // sessions contain requests of their own
 		return status.Error(codes.Unimplemented, "tables that are kept have no sessions")
 	}
-	if _, err := j.await(stream.Context()); err != nil {
-		return err
-	}
-	s := &recordedStream{ServerStream: stream, j: j, unlock: func() {}}
-	defer func() { s.unlock() }()
-	return handler(srv, s)
-}
-
-// recordedStream is the stream of one request. It locks when the request is received; reads do not while they send.
-type recordedStream struct {
-	grpc.ServerStream
-	j       *Journal
-	mutates *bigtablepb.MutateRowsRequest // nil if the request reads
-	unlock  func()                        // ends the locks
-}
-
-// RecvMsg receives the request.
-func (s *recordedStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
+	own, err := j.await(stream.Context())
 	if err != nil {
 		return err
 	}
-	if s.mutates, _ = m.(*bigtablepb.MutateRowsRequest); s.mutates == nil {
-		s.j.rows.RLock()
-		s.unlock = s.j.rows.RUnlock
-		return nil
+	defer j.unsave()
+	if own || info.FullMethod != bigtablepb.Bigtable_MutateRows_FullMethodName {
+		return next(srv, stream)
 	}
-	s.unlock, err = s.j.begin()
-	stamp(s.mutates)
-	return err
-}
-
-// SendMsg sends a response, after it has recorded what it says is changed.
-func (s *recordedStream) SendMsg(m any) error {
-	if s.mutates == nil {
-		s.j.rows.RUnlock()
-		defer s.j.rows.RLock()
-		return s.ServerStream.SendMsg(m)
-	}
-	response, _ := m.(*bigtablepb.MutateRowsResponse)
-	if err := s.j.saveRows(s.mutates.GetTableName(), s.mutates.GetEntries(), failure(response) == nil); err != nil {
+	request := &bigtablepb.MutateRowsRequest{}
+	if err := stream.RecvMsg(request); err != nil {
 		return err
 	}
-	s.unlock()
-	s.mutates, s.unlock = &bigtablepb.MutateRowsRequest{}, func() {} // all is recorded
-	return s.ServerStream.SendMsg(m)
+	j.changes.Lock()
+	response, err := j.change(stream.Context(), info.FullMethod, request, j.apply(info.FullMethod))
+	j.changes.Unlock()
+	if rows, is := response.(*bigtablepb.MutateRowsResponse); is && len(rows.GetEntries()) > 0 {
+		return stream.SendMsg(rows)
+	}
+	return err
 }
 
 // failure returns the first failure of mutations of many rows.

@@ -2,14 +2,16 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // hideRules turns the rules of families into intersections of one rule, which the server stores and does not apply.
@@ -43,26 +45,25 @@ func showRules(response any) {
 	}
 }
 
-// collectAll collects the garbage of all tables, of one row at a time. It finds it without stopping changes.
+// collectAll collects the garbage of all tables. Others change tables between any two rows.
 func (j *Journal) collectAll(ctx context.Context) error {
 	j.changes.Lock()
-	names := slices.Sorted(maps.Keys(j.tables))
-	j.changes.Unlock()
-	for _, name := range names {
+	defer j.changes.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(j.tables)) {
 		table, err := j.server.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
-		if err != nil {
-			return err
+		if status.Code(err) == codes.NotFound { // deleted meanwhile
+			continue
 		}
-		j.rows.RLock()
-		err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(key []byte, cells []storedCell) error {
-			j.rows.RUnlock()
-			defer j.rows.RLock()
-			if err := ctx.Err(); err != nil || len(garbage(table, cells)) == 0 {
-				return err
-			}
-			return j.collectRow(ctx, table, key)
-		})
-		j.rows.RUnlock()
+		if err == nil {
+			err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(key []byte, cells []*cell) error {
+				if len(garbage(table, cells)) > 0 {
+					err = j.collectRow(ctx, name, key)
+				}
+				j.changes.Unlock()
+				j.changes.Lock()
+				return cmp.Or(err, ctx.Err())
+			})
+		}
 		if err != nil {
 			return err
 		}
@@ -70,25 +71,28 @@ func (j *Journal) collectAll(ctx context.Context) error {
 	return nil
 }
 
-// collectRow deletes the garbage that a row has now.
-func (j *Journal) collectRow(ctx context.Context, table *adminpb.Table, key []byte) error {
-	end, err := j.begin()
-	defer end()
+// collectRow deletes the garbage that a row has now. changes is locked.
+func (j *Journal) collectRow(ctx context.Context, name string, key []byte) error {
+	table, err := j.server.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
 	if err != nil {
-		return nil // those who change rows are told
+		return nil // deleted meanwhile
 	}
-	request := &bigtablepb.MutateRowRequest{TableName: table.GetName(), RowKey: key}
-	err = j.readRow(table.GetName(), key, func(cells []storedCell) { request.Mutations = garbage(table, cells) })
-	if err != nil || len(request.GetMutations()) == 0 {
+	row := &bigtablepb.MutateRowRequest{TableName: name, RowKey: key}
+	read := &bigtablepb.ReadRowsRequest{TableName: name, Rows: &bigtablepb.RowSet{RowKeys: [][]byte{key}}}
+	err = j.read(read, func(_ []byte, cells []*cell) error { row.Mutations = garbage(table, cells); return nil })
+	if err != nil || len(row.GetMutations()) == 0 {
 		return err
 	}
-	_, err = j.server.MutateRow(ctx, request)
-	entries := []*bigtablepb.MutateRowsRequest_Entry{{RowKey: key, Mutations: request.GetMutations()}}
-	return errors.Join(err, j.saveRows(table.GetName(), entries, err == nil))
+	const method = bigtablepb.Bigtable_MutateRow_FullMethodName
+	_, err = j.change(ctx, method, row, j.apply(method))
+	if code := status.Code(err); code == codes.ResourceExhausted || code == codes.FailedPrecondition {
+		return nil // those who change rows are told
+	}
+	return err
 }
 
 // garbage returns mutations that delete the garbage of a row. The cells of a column are together, the newest first.
-func garbage(table *adminpb.Table, cells []storedCell) []*bigtablepb.Mutation {
+func garbage(table *adminpb.Table, cells []*cell) []*bigtablepb.Mutation {
 	unit := int64(1000) // of timestamps, in microseconds
 	if table.GetGranularity() == adminpb.Table_MICROS {
 		unit = 1
@@ -96,15 +100,16 @@ func garbage(table *adminpb.Table, cells []storedCell) []*bigtablepb.Mutation {
 	var out []*bigtablepb.Mutation
 	now := time.Now().UnixMicro()
 	newer := 0
-	for i, cell := range cells {
+	for i, c := range cells {
 		newer++
-		if i == 0 || cells[i-1].family != cell.family || !bytes.Equal(cells[i-1].qualifier, cell.qualifier) {
+		if i == 0 || cells[i-1].FamilyName != c.FamilyName || !bytes.Equal(cells[i-1].ColumnQualifier, c.ColumnQualifier) {
 			newer = 0
 		}
-		if collectible(table.GetColumnFamilies()[cell.family].GetGcRule(), newer, cell.micros, now) {
-			times := &bigtablepb.TimestampRange{StartTimestampMicros: cell.micros, EndTimestampMicros: cell.micros + unit}
+		if collectible(table.GetColumnFamilies()[c.FamilyName].GetGcRule(), newer, c.TimestampMicros, now) {
+			begin := c.TimestampMicros
+			times := &bigtablepb.TimestampRange{StartTimestampMicros: begin, EndTimestampMicros: begin + unit}
 			column := &bigtablepb.Mutation_DeleteFromColumn{
-				FamilyName: cell.family, ColumnQualifier: cell.qualifier, TimeRange: times,
+				FamilyName: c.FamilyName, ColumnQualifier: c.ColumnQualifier, TimeRange: times,
 			}
 			out = append(out, &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: column}})
 		}
