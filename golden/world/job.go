@@ -607,7 +607,7 @@ func (l *living) keeps(field int) bool {
 
 // source returns the table from which a back-fill would copy; nil if it is refused.
 func (p *play) source(o store.BackfillOptions) (*layout.Table, error) {
-	o.DryRun, o.Checkpoint = true, ""
+	o.DryRun, o.Repair, o.Checkpoint = true, false, ""
 	r, err := store.Backfill(p.ctx, p.client(), p.schema.Mappings(), o)
 	if refused, ok := errors.AsType[*store.BackfillError](err); ok {
 		p.note("(refused: %v)", refused)
