@@ -85,7 +85,10 @@ func readSource(w *walker, text []byte) *source {
 		case l.owner == nil:
 			w.reject(l.pos, "moved-comment")
 		default:
-			l.owner.note, l.owner.column = l.comment, l.pos.Column
+			l.owner.note = l.comment
+			if before := r.text[l.offset:max(l.offset, l.owner.begin)]; strings.Trim(before, " \t-") == "" { // else, the part gets a line of its own
+				l.owner.column = l.pos.Column
+			}
 		}
 	}
 	if len(w.diags) > 0 {
