@@ -154,9 +154,9 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 		must(t, err)
 		table.DeletionProtection = declared
 		table.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}}}
-		for range 2 { // the server does not store a row key schema
+		for i := range 2 {
 			plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table})
-			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != "row_key_schema" {
+			if err != nil || len(plan.Changes) != 1-i || i == 0 && plan.Changes[0].Kind != "row_key_schema" {
 				t.Errorf("plan %s, error %v", plan, err)
 			}
 			if info, err := b.Admin.TableInfo(t.Context(), "t"); err != nil || info.DeletionProtection != bigtable.Protected {

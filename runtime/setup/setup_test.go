@@ -370,6 +370,19 @@ func TestSetupRuleRoundTrip(t *testing.T) {
 	})
 }
 
+// A row key schema is set once, and cannot be changed.
+func TestSetupKeepsRowKeySchema(t *testing.T) {
+	b, other := start(t), small
+	with := small
+	with.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
+	other.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "site"}, {Name: "slot", Bytes: true}}}
+	walk(t, on{b.Admin, nil}, setup.Options{}, nil,
+		stage{tables: []store.Table{small}, plan: planOf(made(small)...)},
+		stage{tables: []store.Table{with}, plan: planOf("+ row key schema of table t: host STRING, slot BYTES")},
+		stage{tables: []store.Table{with}},
+		stage{tables: []store.Table{other}, plan: "refused row_key_schema:t"})
+}
+
 // Setup sends a row key schema as Bigtable documents it, for new and existing tables. A
 // server that does not store it is not an error.
 func TestSetupRowKeySchema(t *testing.T) {

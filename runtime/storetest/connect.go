@@ -12,7 +12,7 @@ import (
 )
 
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
-	v, t, b, x := newViews(), newTiers(), newBundles(), &exclusive{}
+	v, t, b, x := newViews(), newProperties(), newBundles(), &exclusive{}
 	return bttest.NewServer(addr, append(opts,
 		grpc.ChainUnaryInterceptor(withoutEmptyRules, v.unary, t.unary, b.unary, x.unary), grpc.ChainStreamInterceptor(v.stream, x.stream))...)
 }

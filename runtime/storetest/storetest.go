@@ -1,6 +1,6 @@
 // Package storetest starts Google's in-memory Bigtable for tests. It configures the
 // server and clients like the service: rows may exceed 4 MiB, tables may have authorized views,
-// tiers and schema bundles, and clients do not export metrics.
+// tiers, row key schemas and schema bundles, and clients do not export metrics.
 //
 // Generated test packages wrap it; [New] starts a server that stops at the end of a
 // test.

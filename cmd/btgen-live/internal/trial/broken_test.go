@@ -273,6 +273,17 @@ func on[R any](change func(r R)) func(request any) {
 	}
 }
 
+// keyFields renames a field in updates of row key schemas.
+func keyFields(from, to string) func(request any) {
+	return on(func(r *adminpb.UpdateTableRequest) {
+		for _, f := range r.GetTable().GetRowKeySchema().GetFields() {
+			if f.FieldName == from {
+				f.FieldName = to
+			}
+		}
+	})
+}
+
 // patterns changes the regular expressions of filters.
 func patterns(family, column, row func(string) string) func(filter) {
 	return func(f filter) {
@@ -793,6 +804,8 @@ var tampers = []tamper{
 			older.IncludeIfOlderThan = durationpb.New(60 * day)
 		}
 	})},
+	{name: "changes row key schemas", request: keyFields("name", "names")},
+	{name: "keeps row key schemas", request: keyFields("other", "name")},
 	{name: "ignores the etags of bundles", request: on(func(r *adminpb.UpdateSchemaBundleRequest) {
 		r.SchemaBundle.Etag = ""
 	})},
