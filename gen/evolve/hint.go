@@ -214,17 +214,18 @@ func mixedHint(h *hinting) string {
 		return ""
 	}
 	at := (&comparer{new: h.pair.facts.Newest()}).place(*of)
-	why := "accept the change: " + at + " has " + types + " values, of both sides of a merge"
+	why := ": " + at + " has " + types + " values, of both sides of a merge"
+	then := ", and accept the change that is left then, by its own name" + why // another rule
 	switch {
 	case h.Rule == fieldElsewhere:
-		return why
+		return "accept the change" + why
 	case h.column != of.Key:
-		return "leave " + at + " out of was, and " + why
+		return "leave " + at + " out of was" + then
 	case h.field == nil:
 		return ""
 	}
 	f, _ := h.elsewhere(of)
-	return "write to a new place, " + diag.Code(f.Name.V+": "+f.String()) + ", and " + why
+	return "write to a new place, " + diag.Code(f.Name.V+": "+f.String()) + then
 }
 
 // requiredHint returns how to add a field that stored events lack.
