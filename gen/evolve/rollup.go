@@ -118,10 +118,15 @@ func (c *comparer) summaries(family string) {
 		of, has := column(c.new, new.Name)
 		at := c.atSummary(family, new.Name, of)
 		at.New, at.way.text = new.Type.String(), "give the field a name that no other had"
-		for k, has := range new.Sketches {
-			if i >= 0 && !c.old.Summaries[i].Retired && !new.Retired && has != c.old.Summaries[i].Sketches[k] {
-				name := map[bool]string{true: "rollup-sketch", false: "rollup-without-sketch"}[has]
-				c.add(at, name, schema.AllSketches[k].Key, new.Name)
+		for k, kept := range new.Sketches {
+			switch key := schema.AllSketches[k].Key; {
+			case i < 0 || c.old.Summaries[i].Retired || new.Retired || kept == c.old.Summaries[i].Sketches[k]:
+			case kept:
+				c.add(at, "rollup-sketch", key, new.Name)
+			default:
+				without := at
+				without.Old, without.New, without.way.text = "with "+key, "without", "keep `"+key+": true` at the field"
+				c.add(without, "rollup-without-sketch", key, new.Name)
 			}
 		}
 		switch {
