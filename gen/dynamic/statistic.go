@@ -47,6 +47,20 @@ func (s Statistic) Sketch() *schema.Sketch {
 // inSketch returns which statistic of its sketch it is.
 func (s Statistic) inSketch() int { return int(s-sketched) % ofSketch }
 
+// exact returns the extreme that a quantile of integers or durations is, which a float64 may round; else s.
+func (s Statistic) exact(f *layout.Field) Statistic {
+	if x := s.Sketch(); x == nil || !slices.Contains(f.Sketches.All(), x) || f.Type.Traits().Number == schema.Floating {
+		return s
+	}
+	switch s.String() {
+	case "p0":
+		return Min
+	case "p100":
+		return Max
+	}
+	return s
+}
+
 // statisticNames are the names of the statistics.
 var statisticNames = []string{"count", "first", "last", "first_time", "last_time", "min", "max", "sum", "mean", "increase", "rate"}
 
@@ -104,7 +118,7 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 	if x := s.Sketch(); x != nil && !slices.Contains(f.Sketches.All(), x) {
 		return schema.Int64, false
 	}
-	switch {
+	switch s = s.exact(f); {
 	case s == Min || s == Max:
 		return f.Type, true
 	case s == Rate || number == schema.Floating:
@@ -127,6 +141,7 @@ func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 	if field < len(w.Fields) && w.Fields[field] != nil {
 		of = w.Fields[field]
 	}
+	s = s.exact(f)
 	if x := s.Sketch(); x != nil {
 		if i := slices.Index(f.Sketches.All(), x); i >= 0 && i+1 < len(of) {
 			return measured(x.Value(of[i+1], s.inSketch()), f)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -111,6 +112,12 @@ func generatedStatistic(s dynamic.Statistic, f *layout.Field, of reflect.Value) 
 	count := at("Count").Int()
 	first, last := at("FirstTime").Interface().(time.Time), at("LastTime").Interface().(time.Time)
 	duration := reflect.New(of.Elem().FieldByName("First").Type()).Type() == reflect.TypeFor[*time.Duration]()
+	switch integers := f.Type.Traits().Number != schema.Floating; {
+	case integers && s.String() == "p0":
+		s = dynamic.Min
+	case integers && s.String() == "p100":
+		s = dynamic.Max
+	}
 	if share, err := strconv.ParseFloat(strings.TrimPrefix(s.String(), "p"), 64); err == nil {
 		q := of.MethodByName("Quantile").Call([]reflect.Value{reflect.ValueOf(share / 100)})[0].Float()
 		switch {
