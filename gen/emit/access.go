@@ -2,13 +2,13 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
-	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // writer declares the writer, its constructor, and the methods that every writer has.
@@ -115,13 +115,11 @@ func (s *schemaFile) batcher() jen.Code {
 
 // destinations lists the tables that events are written to.
 func (s *schemaFile) destinations() string {
-	var ids []string
-	older := ""
+	text := tableList(s.layout.Tables)
 	for _, t := range s.layout.Tables {
-		ids = append(ids, t.ID)
-		older += olderTables(t, "to")
+		text += olderTables(t, "to")
 	}
-	return words.Plural(len(ids), "table ", "tables ") + words.List(ids, "and") + older
+	return text
 }
 
 // olderTables describes the other tables with events of earlier layouts, which are written
@@ -161,7 +159,7 @@ func (s *schemaFile) reader() jen.Code {
 		made = lines(readers...)
 	}
 	one := selection{s.code("series $Series,"), s.code("store.SeriesOf($Base(series))")}
-	const windows = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."
+	const windows = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows.\n\n"
 	return s.code(`
 		// $Reader reads $Name events from table $1. Read holds $2 in memory at a time. $3
 		type $Reader struct {
@@ -207,18 +205,13 @@ func (s *schemaFile) reader() jen.Code {
 			return r.reader.Points(ctx, $10, $Windows, store.SeriesOf($Base(series)), from, to, field, n)
 		}`, read.ID+olderTables(read, "from"), holds(read), appendOnly, declared, made, state,
 		s.columnsMethod("ReadColumns", "ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.", read, one),
-		s.windowsMethod("Windows", withNote(windows, prose.Windows(read)), read, one), points, s.names.Table(read).Columns)
+		s.windowsMethod("Windows", windows+prose.Windows(read), read, one), points, s.names.Table(read).Columns)
 }
 
 // readTables returns the tables that readers read: that of Read first, then those of queries.
 func (s *schemaFile) readTables() []*layout.Table {
-	out := []*layout.Table{s.layout.Read}
-	for _, t := range s.layout.QueriedTables() {
-		if t != s.layout.Read {
-			out = append(out, t)
-		}
-	}
-	return out
+	others := slices.DeleteFunc(s.layout.QueriedTables(), func(t *layout.Table) bool { return t == s.layout.Read })
+	return append([]*layout.Table{s.layout.Read}, others...)
 }
 
 // holds describes how much of a table a reader has in memory.
@@ -254,14 +247,6 @@ func (s *schemaFile) windowsMethod(name, doc string, t *layout.Table, of selecti
 			opts ...store.WindowOptions) iter.Seq2[$Window, error] {
 			return store.ResultsOf[$Window](r.$4.Windows(ctx, $5, $Windows, $6, from, to, width, opts...))
 		}`, doc, name, of.params, n.Reader, n.Columns, of.passed)
-}
-
-// withNote adds a paragraph to a comment; none if the note is empty.
-func withNote(text, note string) string {
-	if note == "" {
-		return text
-	}
-	return text + "\n\n" + note
 }
 
 // setup declares the setup function, and those that copy data, if the schema needs them.

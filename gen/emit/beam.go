@@ -30,9 +30,7 @@ func beamFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, error) {
 	s.importPackage(l.Package, parameters...)
 	s.all = append(s.membersOf(l.Series), s.parts()...)
 	s.add(s.newSchema())
-	for i := range l.Queries {
-		s.add(s.query(&l.Queries[i]))
-	}
+	s.add(each(l.Queries, s.query)...)
 	s.add(s.encode(), s.decode(), s.appendLine())
 	return s.render()
 }
@@ -120,7 +118,7 @@ func (s *beamSource) newSchema() jen.Code {
 }
 
 // query declares the function that returns a query with its values.
-func (s *beamSource) query(q *layout.Query) jen.Code {
+func (s *beamSource) query(_ int, q *layout.Query) jen.Code {
 	of := s.code("$1.Queries[$2].Query", s.layout.Name, jen.Lit(q.Name))
 	return s.code(`
 		// $1 selects the events $2.
@@ -162,11 +160,10 @@ func (s *beamSource) decode() jen.Code {
 
 // set renders the statement that sets a member from the reader.
 func (s *beamSource) set(m *member) jen.Code {
-	method := m.codec
-	if method == "String" {
-		method = "Text"
+	if m.field != nil && m.named == nil {
+		return s.takeProto(m.field)
 	}
-	value := s.code("r.$1()", method)
+	value := s.code("r.$1()", m.codec)
 	if m.named != nil {
 		value = s.code("$1($2)", m.named, value)
 	}

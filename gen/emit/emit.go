@@ -5,8 +5,10 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -44,15 +46,9 @@ func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	results := make([][]output.File, len(jobs))
 	errs := make([]error, len(jobs))
 	parallel.For(len(jobs), func(i int) { results[i], errs[i] = jobs[i]() })
-	var files []output.File
-	for i := range jobs {
-		if errs[i] != nil {
-			return nil, errs[i]
-		}
-		files = append(files, results[i]...)
-	}
-	if !target.Vendored {
-		return files, nil
+	files, err := slices.Concat(results...), cmp.Or(errs...)
+	if err != nil || !target.Vendored {
+		return files, err
 	}
 	copies, err := runtimeFiles(paths)
 	return append(files, copies...), err

@@ -72,13 +72,8 @@ func (p *goPackage) files(paths paths) ([]output.File, error) {
 		{Path: path.Join(p.name, output.PackageFile), Content: doc},
 		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
 	}
-	var beam []*layout.Layout
-	for _, l := range p.layouts {
-		if l.Beam {
-			beam = append(beam, l)
-		}
-	}
-	if err != nil || beam == nil {
+	beam := slices.DeleteFunc(slices.Clone(p.layouts), func(l *layout.Layout) bool { return !l.Beam })
+	if err != nil || len(beam) == 0 {
 		return files, err
 	}
 	content, err := beamDoc(beam, paths)

@@ -13,7 +13,7 @@ import (
 )
 
 // queryMethods declares the reader's methods for a query.
-func (s *schemaFile) queryMethods(q *layout.Query) jen.Code {
+func (s *schemaFile) queryMethods(_ int, q *layout.Query) jen.Code {
 	n, of := s.names.Query(q), s.selection(q)
 	text := fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", n.Method, prose.Selects(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))
 	if q.Doc != "" {
@@ -63,12 +63,12 @@ func (s *schemaFile) windowsText(q *layout.Query) string {
 	case note == "" && s.layout.Read.Rolled():
 		return text + fmt.Sprintf(" They come from the events of table %s.", q.Table.ID)
 	default:
-		return withNote(text, note)
+		return text + "\n\n" + note
 	}
 }
 
 // deleteMethods declares the writer's methods that delete by a query.
-func (s *schemaFile) deleteMethods(q *layout.Query) jen.Code {
+func (s *schemaFile) deleteMethods(_ int, q *layout.Query) jen.Code {
 	if q.Deletes == nil {
 		return jen.Null()
 	}
@@ -90,7 +90,7 @@ func (s *schemaFile) deleteMethods(q *layout.Query) jen.Code {
 }
 
 // querySelect declares a query, and the function that gives it its values.
-func (s *schemaFile) querySelect(q *layout.Query) jen.Code {
+func (s *schemaFile) querySelect(_ int, q *layout.Query) jen.Code {
 	n := s.names.Query(q)
 	return s.code(`
 		var $1 = store.Query$2

@@ -23,13 +23,9 @@ func (s *schemaFile) declare() {
 		s.add(s.classType(), s.textMethods(s.names.Class, s.names.ClassNames))
 	}
 	s.add(s.writer())
-	for i := range s.layout.Queries {
-		s.add(s.deleteMethods(&s.layout.Queries[i]))
-	}
+	s.add(each(s.layout.Queries, s.deleteMethods)...)
 	s.add(s.batcher(), s.reader())
-	for i := range s.layout.Queries {
-		s.add(s.queryMethods(&s.layout.Queries[i]))
-	}
+	s.add(each(s.layout.Queries, s.queryMethods)...)
 	s.add(s.fieldConsts(), s.columnsType(), s.windowType(), s.seriesConsts(), s.tableConsts(), s.setup())
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t))
@@ -39,9 +35,7 @@ func (s *schemaFile) declare() {
 		s.add(s.keyVar(t), s.columnsVar(t), s.mappingVar(t))
 	}
 	s.add(s.windowsVar())
-	for i := range s.layout.Queries {
-		s.add(s.querySelect(&s.layout.Queries[i]))
-	}
+	s.add(each(s.layout.Queries, s.querySelect)...)
 	s.add(s.check())
 	if s.layout.Stores(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())
