@@ -26,9 +26,11 @@ type Epoch struct {
 	After   []*Epoch // those that it follows: none if it is the first, several after a merge
 	Changes []Change // sorted by table
 
-	place  int // among the epochs of the file
-	tables map[string]*Table
-	facts  state // of these; nil of a lock that was not parsed
+	follows []string // the IDs of those that it follows
+	place   int      // among the epochs of the file
+	line    int      // the first one in the file
+	tables  map[string]*Table
+	facts   state // of these; nil of a lock that was not parsed
 }
 
 // Change is a fact that an epoch has added, or removed.
@@ -38,24 +40,15 @@ type Change struct {
 	Fact  string // a line of the file, from the number of the layout on
 }
 
-// digest returns the ID of the epoch, given those of the epochs that it follows.
-func (e *Epoch) digest(after string) string {
-	text := []byte("after " + after + "\n")
+// digest returns the ID of the epoch.
+func (e *Epoch) digest() string {
+	text := []byte("after " + strings.Join(e.follows, " ") + "\n")
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		text = append(append(append(append(text, c.Table...), c.sign()...), c.Fact...), '\n')
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:5])
-}
-
-// after returns the IDs of the epochs that it follows.
-func (e *Epoch) after() string {
-	var out []string
-	for _, o := range e.After {
-		out = append(out, o.ID)
-	}
-	return strings.Join(out, " ")
 }
 
 // sign returns what is before the fact in the line of a change.
@@ -158,9 +151,12 @@ func (l *Lock) Next(tables []Table) *Lock {
 func (l *Lock) add(tables []Table) {
 	e := epochOf(tables)
 	e.After, e.place, e.facts = heads(l.Epochs), len(l.Epochs), stateOf(tables)
+	for _, o := range e.After {
+		e.follows = append(e.follows, o.ID)
+	}
 	before, _ := joined("", e.After) // as when the file was parsed
 	if e.Changes = before.changes(e.facts); len(e.Changes) > 0 {
-		e.ID = e.digest(e.after())
+		e.ID = e.digest()
 		l.Epochs = append(l.Epochs, e)
 	}
 }

@@ -126,14 +126,12 @@ func unknown(file, key string, err error) *Error {
 type parsed struct {
 	file  string
 	all   map[string]*Epoch
-	after map[string][]string // the IDs of those that they follow
-	line  map[string]int      // the first one
-	order []*Epoch            // each after those that it follows
+	order []*Epoch // each after those that it follows
 }
 
 // parseEpochs returns the epochs of a file, each after those that it follows. The error is an *Error.
 func parseEpochs(file string, text []byte) ([]*Epoch, error) {
-	p := &parsed{file: file, all: map[string]*Epoch{}, after: map[string][]string{}, line: map[string]int{}}
+	p := &parsed{file: file, all: map[string]*Epoch{}}
 	seen := map[string]bool{}
 	for i, line := range strings.Split(string(text), "\n") {
 		if line == "" || line[0] == '#' || seen[line] || strings.Contains("<|=>", line[:1]) && marker.MatchString(line) {
@@ -148,8 +146,8 @@ func parseEpochs(file string, text []byte) ([]*Epoch, error) {
 	for _, id := range ids {
 		e := p.all[id]
 		slices.SortStableFunc(e.Changes, func(a, b Change) int { return strings.Compare(a.Table, b.Table) })
-		if e.digest(strings.Join(p.after[id], " ")) != id || len(e.Changes) == 0 {
-			return nil, &Error{File: file, Line: p.line[id], Reason: "a line of epoch " + id + " was edited, moved or removed"}
+		if e.digest() != id || len(e.Changes) == 0 {
+			return nil, &Error{File: file, Line: e.line, Reason: "a line of epoch " + id + " was edited, moved or removed"}
 		}
 	}
 	for _, id := range ids {
@@ -170,12 +168,12 @@ func (p *parsed) parse(n int, line string) error {
 	}
 	e := p.all[id]
 	if e == nil {
-		e = &Epoch{ID: id}
-		p.all[id], p.line[id] = e, n
+		e = &Epoch{ID: id, line: n}
+		p.all[id] = e
 	}
 	switch sign {
 	case "after":
-		p.after[id] = strings.Fields(rest)
+		e.follows = strings.Fields(rest)
 	case "+", "-":
 		e.Changes = append(e.Changes, Change{key, sign == "-", rest})
 	default:
@@ -191,7 +189,7 @@ func (p *parsed) add(id string) error {
 		return nil
 	}
 	p.all[id] = nil // until those are added
-	for _, before := range p.after[id] {
+	for _, before := range e.follows {
 		o := p.all[before]
 		if o == nil {
 			return &Error{File: p.file, Problem: Incomplete, Reason: fmt.Sprintf("epoch %s follows %s, which the file lacks", id, before)}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -29,8 +30,8 @@ func (l *Lock) Text() []byte {
 	for _, e := range l.Epochs {
 		for k := range e.Changes {
 			c := &e.Changes[k]
-			if len(e.After) > 0 && (k == 0 || e.Changes[k-1].Table != c.Table) {
-				lines[c.Table] = append(lines[c.Table], e.ID+" after "+e.after())
+			if len(e.follows) > 0 && (k == 0 || e.Changes[k-1].Table != c.Table) {
+				lines[c.Table] = append(lines[c.Table], e.ID+" after "+strings.Join(e.follows, " "))
 			}
 			lines[c.Table] = append(lines[c.Table], e.ID+c.sign()+c.Fact)
 		}
