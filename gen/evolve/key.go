@@ -183,11 +183,7 @@ func (c *comparer) precision() {
 
 // keyText describes a row key in messages.
 func keyText(l *lock.Layout) string {
-	var out []string
-	for _, g := range l.Segments {
-		out = append(out, segmentText(l, g))
-	}
-	text := "[" + strings.Join(out, ", ") + "]"
+	text := "[" + strings.Join(segmentTexts(l), ", ") + "]"
 	if l.Delimiter != "" {
 		text += " with delimiter " + schema.Quoted(l.Delimiter)
 	}
@@ -196,18 +192,22 @@ func keyText(l *lock.Layout) string {
 
 // keyRestore returns a row key in the schema language.
 func keyRestore(l *lock.Layout) string {
-	var out []string
-	for _, g := range l.Segments {
-		out = append(out, segmentText(l, g))
-	}
+	out, t := segmentTexts(l), schema.Table{}
 	if l.Sequence {
 		out = append(out, "{sequence: true}")
 	}
-	t := schema.Table{}
 	if l.Delimiter != "" {
 		t.Delimiter = set(l.Delimiter)
 	}
 	return "key: " + t.KeyText(out)
+}
+
+// segmentTexts returns the segments of a row key in the schema language.
+func segmentTexts(l *lock.Layout) (out []string) {
+	for _, g := range l.Segments {
+		out = append(out, segmentText(l, g))
+	}
+	return out
 }
 
 // segmentText returns a segment in the schema language.

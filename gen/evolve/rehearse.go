@@ -263,12 +263,10 @@ func (a *actor) rows(schema string, l *lock.Layout) string {
 	same := *l
 	same.Segments = slices.Clone(l.Segments)
 	for i := range same.Segments {
-		if g := &same.Segments[i]; g.Kind == codec.SeriesSegment {
+		g := &same.Segments[i]
+		if g.Kind == codec.SeriesSegment {
 			g.Name = identity(a.series, schema, g.Name)
 		}
-	}
-	for i := range same.Segments {
-		g := &same.Segments[i]
 		g.Salted = slices.Clone(g.Salted)
 		for k := range g.Salted {
 			g.Salted[k] = identity(a.series, schema, g.Salted[k])
