@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -20,7 +21,7 @@ import (
 
 // conversion is how a file may have values of types of schemas.
 type conversion struct {
-	from []string      // the physical type, followed by the logical type if there is one
+	from string        // an expression for the physical type, followed by the logical type if there is one
 	to   []schema.Type // of columns of events
 	need need
 	read func(s *source, v pq.Value) (any, error) // a format.Value, or one of the type of the column
@@ -37,58 +38,25 @@ const (
 
 // Types of schemas.
 var (
-	floats   = []schema.Type{schema.Float32, schema.Float64}
-	numbers  = append([]schema.Type{schema.Int32, schema.Int64, schema.Uint32, schema.Uint64}, floats...)
-	times    = []schema.Type{schema.Timestamp}
-	integers = []string{"INT32", "INT64", "INT32 INTEGER", "INT64 INTEGER"}
+	floats  = []schema.Type{schema.Float32, schema.Float64}
+	numbers = append([]schema.Type{schema.Int32, schema.Int64, schema.Uint32, schema.Uint64}, floats...)
+	times   = []schema.Type{schema.Timestamp}
 )
 
-// decimals returns the types of files with a logical type that is a decimal.
-func decimals(logical string) []string {
-	return []string{"INT32" + logical, "INT64" + logical, "BYTE_ARRAY" + logical, "FIXED_LEN_BYTE_ARRAY" + logical}
-}
-
-// typeName returns the name of the type of a leaf, as in conversions. The library knows most logical types,
+// typeName returns the name of the type of a leaf. The library knows most logical types,
 // and the older converted types in their place.
 func typeName(leaf pq.Type, stored *pqformat.SchemaElement) string {
 	name := stored.Type.V.String()
 	logical := leaf.LogicalType()
 	switch {
 	case logical != nil && logical.Value != nil:
-		return name + " " + logicalName(logical.Value)
+		return name + " " + logical.String()
 	case stored.LogicalType.Value != nil:
 		return name + " " + stored.LogicalType.String()
 	case stored.ConvertedType.Valid: // the only one that is no logical type
 		return name + " INTERVAL"
 	}
 	return name
-}
-
-// logicalName returns the name of a logical type, as in conversions.
-func logicalName(t pqformat.LogicalTypeValue) string {
-	switch t := t.(type) {
-	case *pqformat.IntType:
-		return "INTEGER"
-	case *pqformat.TimeType:
-		if t.Unit.Value == nil {
-			return "TIME without unit"
-		}
-		return "TIME"
-	case *pqformat.TimestampType:
-		if t.Unit.Value == nil {
-			return "TIMESTAMP without unit"
-		}
-		if !t.IsAdjustedToUTC {
-			return "TIMESTAMP without time zone"
-		}
-		return "TIMESTAMP"
-	case *pqformat.DecimalType:
-		if t.Scale == 0 {
-			return "DECIMAL of scale 0"
-		}
-		return "DECIMAL"
-	}
-	return t.String()
 }
 
 // instead says what to write instead of types that no column of an event has.
@@ -101,7 +69,7 @@ func find(from string, to schema.Type, o *format.ReaderOptions) (conversion, err
 	var others []string
 	for _, c := range conversions {
 		switch {
-		case !slices.Contains(c.from, from):
+		case !regexp.MustCompile("^(" + c.from + ")$").MatchString(from):
 		case !slices.Contains(c.to, to):
 			for _, t := range c.to {
 				others = append(others, t.String())

@@ -30,10 +30,10 @@ var conversionCases = []struct {
 }{
 	{pq.Timestamp(pq.Millisecond), pq.Int64Value(1772366400000), format.ReaderOptions{}, map[string]string{
 		"timestamp": "2026-03-01T12:00:00Z",
-		"int64":     "INT64 TIMESTAMP is no int64: want a field of type timestamp", "duration": "INT64 TIMESTAMP is no duration", "string": "is no string",
+		"int64":     "INT64 TIMESTAMP(isAdjustedToUTC=true,unit=MILLIS) is no int64: want a field of type timestamp", "duration": "unit=MILLIS) is no duration", "string": "is no string",
 	}},
 	{pq.TimestampAdjusted(pq.Microsecond, false), pq.Int64Value(1772366400000000), format.ReaderOptions{}, map[string]string{
-		"timestamp": "INT64 TIMESTAMP without time zone is no instant: add --zone", "int64": "is no int64",
+		"timestamp": "INT64 TIMESTAMP(isAdjustedToUTC=false,unit=MICROS) is no instant: add --zone", "int64": "is no int64",
 	}},
 	{pq.TimestampAdjusted(pq.Microsecond, false), pq.Int64Value(1772366400000000), format.ReaderOptions{Zone: berlin}, map[string]string{"timestamp": "2026-03-01T11:00:00Z"}},
 	{pq.TimestampAdjusted(pq.Nanosecond, false), pq.Int64Value(1774751400000000000), format.ReaderOptions{Zone: berlin}, map[string]string{"timestamp": "clocks in Europe/Berlin skip 2026-03-29 02:30:00"}},
@@ -45,23 +45,23 @@ var conversionCases = []struct {
 	}},
 	{pq.Leaf(pq.Int96Type), pq.Int96Value(deprecated.Int96{uint32(43200000000000 & 0xffffffff), uint32(43200000000000 >> 32), 2461101}), format.ReaderOptions{Zone: time.UTC}, map[string]string{"timestamp": "2026-03-01T12:00:00Z"}},
 	{pq.Leaf(pq.Int96Type), pq.Int96Value(deprecated.Int96{0, 1 << 31, 2461101}), format.ReaderOptions{Zone: time.UTC}, map[string]string{"timestamp": "beyond the range"}},
-	{pq.Time(pq.Millisecond), pq.Int32Value(3_600_000), format.ReaderOptions{}, map[string]string{"duration": "1h0m0s", "int32": "INT32 TIME is no int32", "timestamp": "INT32 TIME is no timestamp"}},
-	{pq.Time(pq.Microsecond), pq.Int64Value(3_600_000_000), format.ReaderOptions{}, map[string]string{"duration": "1h0m0s", "int64": "INT64 TIME is no int64"}},
+	{pq.Time(pq.Millisecond), pq.Int32Value(3_600_000), format.ReaderOptions{}, map[string]string{"duration": "1h0m0s", "int32": "INT32 TIME(isAdjustedToUTC=true,unit=MILLIS) is no int32", "timestamp": "unit=MILLIS) is no timestamp"}},
+	{pq.Time(pq.Microsecond), pq.Int64Value(3_600_000_000), format.ReaderOptions{}, map[string]string{"duration": "1h0m0s", "int64": "unit=MICROS) is no int64"}},
 	{pq.Time(pq.Nanosecond), pq.Int64Value(3_600_000_000_000), format.ReaderOptions{}, map[string]string{"duration": "1h0m0s"}},
 	{pq.Decimal(2, 18, pq.Int64Type), pq.Int64Value(-12345), format.ReaderOptions{}, map[string]string{
-		"float64": "-123.45", "string": "-123.45", "int64": "INT64 DECIMAL is no int64: want a field of type string, float32 or float64", "timestamp": "is no timestamp",
+		"float64": "-123.45", "string": "-123.45", "int64": "INT64 DECIMAL(18,2) is no int64: want a field of type string, float32 or float64", "timestamp": "is no timestamp",
 	}},
-	{pq.Decimal(3, 9, pq.Int32Type), pq.Int32Value(7), format.ReaderOptions{}, map[string]string{"string": "0.007", "float64": "0.007", "int32": "INT32 DECIMAL is no int32"}},
+	{pq.Decimal(3, 9, pq.Int32Type), pq.Int32Value(7), format.ReaderOptions{}, map[string]string{"string": "0.007", "float64": "0.007", "int32": "INT32 DECIMAL(9,3) is no int32"}},
 	{pq.Decimal(0, 18, pq.Int64Type), pq.Int64Value(9007199254740993), format.ReaderOptions{}, map[string]string{
 		"int64": "9007199254740993", "uint64": "9007199254740993", "float64": "would be stored as 9007199254740992", "int32": "not a valid int32",
 	}},
-	{pq.Decimal(2, 18, pq.ByteArrayType), pq.ByteArrayValue([]byte("12")), format.ReaderOptions{}, map[string]string{"float64": "125.94", "int64": "is no int64", "bytes": "BYTE_ARRAY DECIMAL is no bytes"}},
+	{pq.Decimal(2, 18, pq.ByteArrayType), pq.ByteArrayValue([]byte("12")), format.ReaderOptions{}, map[string]string{"float64": "125.94", "int64": "is no int64", "bytes": "BYTE_ARRAY DECIMAL(18,2) is no bytes"}},
 	{pq.Decimal(2, 38, pq.FixedLenByteArrayType(16)), pq.FixedLenByteArrayValue(bytes.Repeat([]byte{0xff}, 16)), format.ReaderOptions{}, map[string]string{
-		"string": "-0.01", "uuid": "FIXED_LEN_BYTE_ARRAY DECIMAL is no uuid", "bytes": "is no bytes",
+		"string": "-0.01", "uuid": "FIXED_LEN_BYTE_ARRAY DECIMAL(38,2) is no uuid", "bytes": "is no bytes",
 	}},
 	{pq.Leaf(pq.Int64Type), pq.Int64Value(1772366400), format.ReaderOptions{}, map[string]string{
 		"int64": "1772366400", "uint32": "1772366400", "float64": "1.7723664e+09", "int32": "1772366400", "float32": "would be stored as",
-		"timestamp": "INT64 INTEGER has no unit: add --time-unit", "duration": "has no unit: add --time-unit", "string": "INT64 INTEGER is no string", "bool": "is no bool",
+		"timestamp": "INT64 INT(64,true) has no unit: add --time-unit", "duration": "has no unit: add --time-unit", "string": "INT64 INT(64,true) is no string", "bool": "is no bool",
 	}},
 	{pq.Leaf(pq.Int64Type), pq.Int64Value(1772366400), format.ReaderOptions{Unit: time.Second}, map[string]string{"timestamp": "2026-03-01T12:00:00Z", "duration": "492324h0m0s"}},
 	{pq.Leaf(pq.Int64Type), pq.Int64Value(math.MinInt64), format.ReaderOptions{Unit: time.Nanosecond}, map[string]string{"duration": "-2562047h47m16.854775808s"}},

@@ -77,26 +77,32 @@ func (c *column) timestamp(at time.Time) (pq.Value, error) {
 // conversions are all combinations of types that are read. A column with any other is refused. The meanings are
 // from the specification of Apache Parquet ("Logical Types").
 var conversions = []conversion{
-	{[]string{"BOOLEAN"}, []schema.Type{schema.Bool}, nothing, boolean},
-	{[]string{"FLOAT"}, floats, nothing, float},
-	{[]string{"DOUBLE"}, []schema.Type{schema.Float64}, nothing, double},
+	{`BOOLEAN`, []schema.Type{schema.Bool}, nothing, boolean},
+	{`FLOAT`, floats, nothing, float},
+	{`DOUBLE`, []schema.Type{schema.Float64}, nothing, double},
 	{integers, numbers, nothing, (*source).number},
 	{integers, times, unit, (*source).sinceEpoch},
 	{integers, []schema.Type{schema.Duration}, unit, (*source).duration},
-	{[]string{"INT32 TIME", "INT64 TIME"}, []schema.Type{schema.Duration}, nothing, (*source).duration},
-	{[]string{"INT64 TIMESTAMP"}, times, nothing, (*source).sinceEpoch},
-	{[]string{"INT64 TIMESTAMP without time zone"}, times, zone, (*source).local},
-	{[]string{"INT32 DATE"}, times, zone, (*source).local},
-	{[]string{"INT96"}, times, zone, (*source).int96},
-	{decimals(" DECIMAL"), append([]schema.Type{schema.String}, floats...), nothing, (*source).decimal},
-	{decimals(" DECIMAL of scale 0"), append([]schema.Type{schema.String}, numbers...), nothing, (*source).decimal},
-	{[]string{"BYTE_ARRAY STRING", "BYTE_ARRAY ENUM"}, schema.Types(), nothing, (*source).text},
-	{[]string{"BYTE_ARRAY JSON"}, []schema.Type{schema.JSON, schema.String}, nothing, (*source).text},
-	{[]string{"BYTE_ARRAY"}, []schema.Type{schema.String, schema.JSON, schema.Enum}, nothing, (*source).text},
-	{[]string{"BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}, []schema.Type{schema.Bytes}, nothing, raw},
-	{[]string{"FIXED_LEN_BYTE_ARRAY UUID"}, []schema.Type{schema.UUID, schema.String}, nothing, (*source).uuid},
-	{[]string{"FIXED_LEN_BYTE_ARRAY"}, []schema.Type{schema.UUID}, nothing, (*source).uuid},
+	{`(INT32|INT64) TIME\(.*unit=.+\)`, []schema.Type{schema.Duration}, nothing, (*source).duration},
+	{`INT64 TIMESTAMP\(isAdjustedToUTC=true,unit=.+\)`, times, nothing, (*source).sinceEpoch},
+	{`INT64 TIMESTAMP\(isAdjustedToUTC=false,unit=.+\)`, times, zone, (*source).local},
+	{`INT32 DATE`, times, zone, (*source).local},
+	{`INT96`, times, zone, (*source).int96},
+	{decimals + `[^0].*\)`, append([]schema.Type{schema.String}, floats...), nothing, (*source).decimal},
+	{decimals + `0\)`, append([]schema.Type{schema.String}, numbers...), nothing, (*source).decimal},
+	{`BYTE_ARRAY (STRING|ENUM)`, schema.Types(), nothing, (*source).text},
+	{`BYTE_ARRAY JSON`, []schema.Type{schema.JSON, schema.String}, nothing, (*source).text},
+	{`BYTE_ARRAY`, []schema.Type{schema.String, schema.JSON, schema.Enum}, nothing, (*source).text},
+	{`(FIXED_LEN_)?BYTE_ARRAY`, []schema.Type{schema.Bytes}, nothing, raw},
+	{`FIXED_LEN_BYTE_ARRAY UUID`, []schema.Type{schema.UUID, schema.String}, nothing, (*source).uuid},
+	{`FIXED_LEN_BYTE_ARRAY`, []schema.Type{schema.UUID}, nothing, (*source).uuid},
 }
+
+// Types of integers, and of decimals before their scale.
+const (
+	integers = `(INT32|INT64)( INT\(.*\))?`
+	decimals = `(INT32|INT64|(FIXED_LEN_)?BYTE_ARRAY) DECIMAL\(.*,`
+)
 
 // uuid converts 16 bytes.
 func (s *source) uuid(v pq.Value) (any, error) {

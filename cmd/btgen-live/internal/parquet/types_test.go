@@ -23,9 +23,9 @@ func TestColumnTypes(t *testing.T) {
 // TestNoUnit refuses times whose logical type has no unit, which a forged or damaged file may have, whatever the options say.
 func TestNoUnit(t *testing.T) {
 	for _, logical := range []pqformat.LogicalTypeValue{&pqformat.TimeType{}, &pqformat.TimestampType{}, &pqformat.TimestampType{IsAdjustedToUTC: true}} {
-		from := "INT64 " + logicalName(logical)
+		from := "INT64 " + logical.String()
 		for _, to := range schema.Types() {
-			if _, err := find(from, to, &format.ReaderOptions{Unit: time.Second, Zone: time.UTC}); err == nil || !strings.Contains(err.Error(), "without unit") {
+			if _, err := find(from, to, &format.ReaderOptions{Unit: time.Second, Zone: time.UTC}); err == nil || !strings.Contains(err.Error(), "unit=) is no") {
 				t.Errorf("%s as %s: %v", from, to, err)
 			}
 		}
