@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -18,6 +19,7 @@ import (
 // largeEvents is an input of events that are large, as a small file can describe them: a
 // dictionary of Parquet has a value once, and any number of events have it.
 type largeEvents struct {
+	format.Reader
 	sizes []int
 	line  int
 	read  atomic.Int64 // bytes

@@ -56,19 +56,14 @@ func writeEvents(_ context.Context, r *request) error {
 	}
 	err = l.run(ctx, reader)
 	l.progress.end()
-	if of, ok := reader.(skipper); ok {
-		l.others = of.Skipped()
-	}
-	if of, ok := reader.(*format.Joiner); ok && err == nil {
-		joined := of.Replaced()
+	if err == nil {
+		l.others = reader.Skipped()
+		joined := reader.Replaced()
 		l.replaced.Events += joined.Events
 		l.replaced.Line, l.replaced.Before = cmp.Or(l.replaced.Line, joined.Line), cmp.Or(l.replaced.Before, joined.Before)
 	}
 	return l.finish(ctx, err)
 }
-
-// skipper is a reader of a single metric.
-type skipper interface{ Skipped() int }
 
 // loading writes the events of an input in batches, one at a time, so that the lines before
 // one that is not written are all written.

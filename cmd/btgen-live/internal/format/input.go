@@ -25,6 +25,10 @@ type Reader interface {
 	// the error is [io.EOF]. If the error is an *InputError, Next may be called again and
 	// continues with the next record.
 	Next() (dynamic.Event, int, error)
+	// Skipped returns the number of lines of other metrics than ReaderOptions.Metric.
+	Skipped() int
+	// Replaced returns the events that replaced values of others, once Next has returned io.EOF.
+	Replaced() Replacements
 }
 
 // InputError reports an event that cannot be parsed.

@@ -150,15 +150,10 @@ func newJoiner(reader Reader, l *layout.Layout, o ReaderOptions, most int) (*Joi
 	return &Joiner{reader: reader, parser: p, ids: ids, emitted: newRecent[emitted](), most: most, held: map[string]*heldEvent{}}, err
 }
 
-// Skipped returns the number of lines that the other reader has left out. It may be called while the reader is in use.
-func (j *Joiner) Skipped() int {
-	if r, ok := j.reader.(*recordReader); ok {
-		return r.Skipped()
-	}
-	return 0
-}
+// Skipped implements [Reader].
+func (j *Joiner) Skipped() int { return j.reader.Skipped() }
 
-// Replaced returns the events that replaced values of others, once Next has returned io.EOF.
+// Replaced implements [Reader].
 func (j *Joiner) Replaced() Replacements { return j.replaced }
 
 // Next implements [Reader].

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -110,11 +109,11 @@ type recordReader struct {
 	format  *Format
 	scanner Scanner
 	record  Record
-	assumed bool         // whether times have the unit of the format, which may be another one
-	rest    int          // index of the column; negative if the schema has none
-	first   string       // the metric of all events, if the schema has none
-	skipped atomic.Int64 // lines of other metrics
-	pairs   []pair       // of the current record
+	assumed bool   // whether times have the unit of the format, which may be another one
+	rest    int    // index of the column; negative if the schema has none
+	first   string // the metric of all events, if the schema has none
+	skipped int    // lines of other metrics
+	pairs   []pair // of the current record
 }
 
 // pair is a tag that the schema does not have.
@@ -199,9 +198,11 @@ func (p *builder) ofSeries(i int) int {
 	return i
 }
 
-// Skipped returns the number of lines of other metrics than ReaderOptions.Metric. It may be called
-// while the reader is in use.
-func (r *recordReader) Skipped() int { return int(r.skipped.Load()) }
+// Skipped implements [Reader].
+func (r *recordReader) Skipped() int { return r.skipped }
+
+// Replaced implements [Reader].
+func (r *recordReader) Replaced() Replacements { return Replacements{} }
 
 // Next implements [Reader].
 func (r *recordReader) Next() (dynamic.Event, int, error) {
@@ -212,7 +213,7 @@ func (r *recordReader) Next() (dynamic.Event, int, error) {
 		e := r.start()
 		use, err := r.bind(e)
 		if err == nil && !use {
-			r.skipped.Add(1)
+			r.skipped++
 			continue
 		}
 		if err == nil {
