@@ -93,7 +93,7 @@ func (j *Journal) change(
 	var answer any // to a request that becomes a mutation
 	switch r := request.(type) {
 	case *bigtablepb.CheckAndMutateRowRequest:
-		row, answer, err = j.choose(ctx, method, r)
+		row, answer, err = choose(ctx, r, apply)
 	case *bigtablepb.ReadModifyWriteRowRequest:
 		row, answer, err = j.compute(ctx, r)
 	case *adminpb.UpdateSchemaBundleRequest:
@@ -147,12 +147,13 @@ func (j *Journal) unsave() {
 
 // choose returns the mutations that the condition of a request chooses, and the answer. A condition is not recorded:
 // it may sample the row.
-func (j *Journal) choose(
-	ctx context.Context, method string, r *bigtablepb.CheckAndMutateRowRequest,
+func choose(
+	ctx context.Context, r *bigtablepb.CheckAndMutateRowRequest, apply grpc.UnaryHandler,
 ) (*bigtablepb.MutateRowRequest, *bigtablepb.CheckAndMutateRowResponse, error) {
-	condition, answer := proto.CloneOf(r), &bigtablepb.CheckAndMutateRowResponse{}
+	condition := proto.CloneOf(r)
 	condition.TrueMutations, condition.FalseMutations = nil, nil
-	err := j.conn.Invoke(j.own(ctx), method, condition, answer)
+	response, err := apply(ctx, condition)
+	answer, _ := response.(*bigtablepb.CheckAndMutateRowResponse)
 	row := &bigtablepb.MutateRowRequest{
 		TableName: r.GetTableName(), AuthorizedViewName: r.GetAuthorizedViewName(), RowKey: r.GetRowKey(),
 		Mutations: r.GetFalseMutations(),

@@ -5,20 +5,28 @@ package journal
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -28,7 +36,7 @@ const (
 	childStep = "BTGEN_JOURNAL_STEP"
 )
 
-// TestChild is a server in a process of its own. It compacts the file for each line of its input.
+// TestChild is a server in a process of its own. For each line of its input, it compacts the file or collects garbage.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -40,8 +48,12 @@ func TestChild(t *testing.T) {
 	must(t, err)
 	fmt.Println("address", k.addr)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		must(t, k.replace(t))
-		fmt.Println("compacted")
+		if lines.Text() == "collect" {
+			must(t, k.collectAll(t.Context()))
+		} else {
+			must(t, k.replace(t))
+		}
+		fmt.Println("done")
 	}
 }
 
@@ -126,47 +138,221 @@ func references(t *testing.T) []string {
 // compactions are the numbers of requests after which the file is compacted.
 var compactions = []int{1, 8, len(requests)}
 
+// child is a server in a process of its own.
+type child struct {
+	*kept
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	lines *bufio.Reader
+}
+
+// startChild starts a server that kills itself at a step. The error says that it was killed before it had an address.
+func startChild(t *testing.T, dir string, step int64) (*child, error) {
+	t.Helper()
+	c := &child{cmd: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$")}
+	c.cmd.Env = append(os.Environ(), childDir+"="+dir, childStep+"="+strconv.FormatInt(step, 10))
+	c.cmd.Stderr = os.Stderr
+	var err error
+	c.stdin, err = c.cmd.StdinPipe()
+	must(t, err)
+	stdout, err := c.cmd.StdoutPipe()
+	must(t, err)
+	must(t, c.cmd.Start())
+	c.lines = bufio.NewReader(stdout)
+	address, err := c.lines.ReadString('\n')
+	if err == nil {
+		c.kept = connected(t, strings.TrimPrefix(strings.TrimSpace(address), "address "))
+	}
+	return c, err
+}
+
+// ended waits until the server has ended, and reports whether it was killed.
+func (c *child) ended(t *testing.T) bool {
+	t.Helper()
+	_ = c.stdin.Close()
+	err := c.cmd.Wait()
+	if state, is := c.cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && (!is || state.Signal() != syscall.SIGKILL) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+// command lets the server compact its file or collect garbage.
+func (c *child) command(name string) error {
+	_, err := fmt.Fprintln(c.stdin, name)
+	if err == nil {
+		_, err = c.lines.ReadString('\n')
+	}
+	if err != nil {
+		return status.Error(codes.Unavailable, err.Error())
+	}
+	return nil
+}
+
+// keys returns the keys of the rows of a table.
+func (c *child) keys(t *testing.T, table string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	stream, err := c.data.ReadRows(t.Context(), &bigtablepb.ReadRowsRequest{TableName: table})
+	for err == nil {
+		var response *bigtablepb.ReadRowsResponse
+		if response, err = stream.Recv(); err == nil {
+			out[string(response.GetChunks()[0].GetRowKey())] = true
+		}
+	}
+	assert.Is(t, io.EOF, err)
+	return out
+}
+
 // killedAt sends the requests to a server that kills itself at a step. It returns how many were answered, the tables
 // after the last of them, and whether the server was killed.
 func killedAt(t *testing.T, dir string, step int64) (answered int, last string, killed bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$")
-	cmd.Env = append(os.Environ(), childDir+"="+dir, childStep+"="+strconv.FormatInt(step, 10))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	must(t, err)
-	stdout, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	defer func() {
-		_ = stdin.Close()
-		err := cmd.Wait()
-		killed = err != nil
-		if state, is := cmd.ProcessState.Sys().(syscall.WaitStatus); killed && (!is || state.Signal() != syscall.SIGKILL) {
-			t.Fatalf("step %d: %v", step, err)
-		}
-	}()
-	lines := bufio.NewReader(stdout)
-	address, err := lines.ReadString('\n')
+	c, err := startChild(t, dir, step)
+	defer func() { killed = c.ended(t) }()
 	if err != nil {
 		return 0, "", true
 	}
-	k := connected(t, strings.TrimPrefix(strings.TrimSpace(address), "address "))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for i, r := range requests {
-		if err := r.do(ctx, k); status.Code(err) != r.code {
+		if err := r.do(ctx, c.kept); status.Code(err) != r.code {
 			return i, last, true
 		}
-		last = k.dump(t)
-		if slices.Contains(compactions, i+1) {
-			if _, err := fmt.Fprintln(stdin); err != nil {
-				return i + 1, last, true
-			}
-			if _, err := lines.ReadString('\n'); err != nil {
-				return i + 1, last, true
-			}
+		last = c.dump(t)
+		if slices.Contains(compactions, i+1) && c.command("compact") != nil {
+			return i + 1, last, true
 		}
 	}
 	return len(requests), last, false
+}
+
+// drawn returns a random change. The same one has the same effect and answer on the same tables.
+func drawn(random *rand.Rand, n int) request {
+	row, other := fmt.Sprint("row", random.IntN(4)), fmt.Sprint("row", random.IntN(4))
+	family, qualifier := []string{"f", "g", "new", "unknown"}[random.IntN(4)], fmt.Sprint("q", random.IntN(3))
+	micros, value := 1000*int64(random.IntN(5)), strings.Repeat(fmt.Sprint(n, " "), 1+random.IntN(9))
+	last := set(family, qualifier, micros, value)
+	do := []func(ctx context.Context, k *kept) error{
+		func(ctx context.Context, k *kept) error {
+			return k.mutate(ctx, one, row, set("f", qualifier, micros, value), last)
+		},
+		func(ctx context.Context, k *kept) error {
+			return k.mutate(ctx, one, row, set("f", fmt.Sprint(n), serverTime, value))
+		},
+		func(ctx context.Context, k *kept) error {
+			return k.choose(ctx, row, last, set("f", "b", micros, value))
+		},
+		func(ctx context.Context, k *kept) error {
+			return k.change(ctx, "count", increments("n", int64(n)), appends("text", "x"))
+		},
+		func(ctx context.Context, k *kept) error {
+			return k.mutate(ctx, one, row, last, &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromRow_{DeleteFromRow: &bigtablepb.Mutation_DeleteFromRow{}}}, last)
+		},
+		func(ctx context.Context, k *kept) error {
+			return k.mutate(ctx, one, row, &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
+				FamilyName: family, ColumnQualifier: []byte(qualifier), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: micros, EndTimestampMicros: micros + 2000}}}})
+		},
+		func(ctx context.Context, k *kept) error {
+			stream, err := k.data.MutateRows(ctx, &bigtablepb.MutateRowsRequest{TableName: one, Entries: []*bigtablepb.MutateRowsRequest_Entry{
+				{RowKey: []byte(row), Mutations: []*bigtablepb.Mutation{set("g", "many", micros, value), last}},
+				{RowKey: []byte(other), Mutations: []*bigtablepb.Mutation{set("f", "many", micros, value)}},
+			}})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		},
+		func(ctx context.Context, k *kept) error {
+			return k.modify(ctx, one, creates("new"), drops("new"), creates("new"))
+		},
+		func(ctx context.Context, k *kept) error { return k.modify(ctx, one, drops("new")) },
+		func(ctx context.Context, k *kept) error { return k.create(ctx, "three", nil) },
+		func(ctx context.Context, k *kept) error {
+			_, err := k.tables.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: parent + "/tables/three"})
+			return err
+		},
+		func(ctx context.Context, k *kept) error {
+			_, err := k.tables.DropRowRange(ctx, &adminpb.DropRowRangeRequest{Name: one, Target: &adminpb.DropRowRangeRequest_RowKeyPrefix{RowKeyPrefix: []byte(row)}})
+			return err
+		},
+	}
+	return request{do: do[random.IntN(len(do))]}
+}
+
+// TestKilledAnytime kills a server at any time, again and again, while a client changes its tables, another one adds rows,
+// and it compacts its file and collects garbage. A server that is started again has the tables of a model, and all rows whose
+// addition was answered.
+func TestKilledAnytime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	model, dir, ctx := started(t, t.TempDir()), t.TempDir(), t.Context()
+	c := &child{}
+	collect := request{name: "collect", do: func(ctx context.Context, k *kept) error {
+		if k == model {
+			return k.collectAll(ctx)
+		}
+		return c.command("collect")
+	}}
+	first := []request{requests[0], requests[slices.IndexFunc(requests, func(r request) bool { return r.name == "another table" })], {
+		do: func(ctx context.Context, k *kept) error {
+			return k.create(ctx, "load", map[string]*adminpb.ColumnFamily{"f": {}})
+		},
+	}, {do: func(ctx context.Context, k *kept) error { // increments replace these cells
+		return k.mutate(ctx, one, "count", set("f", "n", 4e15, "12345678"), set("f", "text", 4e15, ""))
+	}}}
+	random := rand.New(rand.NewPCG(7, 7))
+	changes, added := 0, 0
+	var last request
+	for kill := range testlong.Pick(5, 2000) {
+		var err error
+		c, err = startChild(t, dir, 0)
+		must(t, err)
+		for _, r := range first {
+			must(t, errors.Join(r.do(ctx, c.kept), r.do(ctx, model)))
+		}
+		if first = nil; last.do != nil {
+			if last.name == collect.name || mask(c.dump(t)) == mask(model.dump(t)) { // it was not made, or not completely
+				_ = last.do(ctx, c.kept)
+			}
+			_ = last.do(ctx, model)
+		}
+		if got, want := mask(c.dump(t)), mask(model.dump(t)); got != want {
+			t.Fatalf("after kill %d and %d changes: got %s\nwant %s", kill, changes, got, want)
+		}
+		rows := c.keys(t, parent+"/tables/load")
+		for i := range added {
+			if !rows[fmt.Sprint(i)] {
+				t.Fatalf("after kill %d: row %d of %d is missing", kill, i, added)
+			}
+		}
+		time.AfterFunc(time.Duration(random.IntN(60))*time.Millisecond, func() { _ = c.cmd.Process.Kill() })
+		var adds sync.WaitGroup
+		adds.Go(func() {
+			for ; c.mutate(ctx, parent+"/tables/load", fmt.Sprint(added), set("f", "a", 1000, "")) == nil; added++ {
+			}
+		})
+		for killed := false; !killed; changes++ {
+			last = drawn(random, changes)
+			switch random.IntN(20) {
+			case 0:
+				last = collect
+			case 1:
+				_ = c.command("compact")
+			}
+			err := last.do(ctx, c.kept)
+			if killed = status.Code(err) == codes.Unavailable; killed {
+				continue
+			}
+			if want := last.do(ctx, model); status.Code(err) != status.Code(want) {
+				t.Fatalf("change %d: got %v, want %v", changes, err, want)
+			}
+		}
+		adds.Wait()
+		if !c.ended(t) {
+			t.Fatal("not killed")
+		}
+	}
+	t.Logf("%d changes, %d rows", changes, added)
 }
