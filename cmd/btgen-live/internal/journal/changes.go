@@ -92,6 +92,12 @@ func (j *Journal) change(
 	var row *bigtablepb.MutateRowRequest
 	var answer any // to a request that becomes a mutation
 	switch r := request.(type) {
+	case *bigtablepb.MutateRowRequest:
+		stamp(r.GetMutations())
+	case *bigtablepb.MutateRowsRequest:
+		for _, entry := range r.GetEntries() {
+			stamp(entry.GetMutations())
+		}
 	case *bigtablepb.CheckAndMutateRowRequest:
 		row, answer, err = choose(ctx, r, apply)
 	case *bigtablepb.ReadModifyWriteRowRequest:
@@ -105,8 +111,8 @@ func (j *Journal) change(
 	if answer != nil {
 		method, request = bigtablepb.Bigtable_MutateRow_FullMethodName, row
 		apply = j.apply(method)
+		stamp(row.GetMutations())
 	}
-	stamp(request)
 	if err := j.save(method, request); err != nil {
 		return nil, err
 	}
@@ -234,16 +240,7 @@ const serverTime = -1
 
 // stamp assigns the times that the server would. It truncates them to the granularity of the table, like those
 // that a client has generated.
-func stamp(request proto.Message) {
-	var mutations []*bigtablepb.Mutation
-	switch r := request.(type) {
-	case *bigtablepb.MutateRowRequest:
-		mutations = r.GetMutations()
-	case *bigtablepb.MutateRowsRequest:
-		for _, entry := range r.GetEntries() {
-			mutations = append(mutations, entry.GetMutations()...)
-		}
-	}
+func stamp(mutations []*bigtablepb.Mutation) {
 	now := time.Now().UnixMicro()
 	for _, m := range mutations {
 		if set := m.GetSetCell(); set != nil && set.TimestampMicros == serverTime {
@@ -300,6 +297,7 @@ func (j *Journal) handle(ctx context.Context, request any, method string, next g
 		return nil, err
 	}
 	name := tableOf(request)
+	j.administered++
 	hideRules(request)
 	response, err := next(ctx, request)
 	showRules(response)

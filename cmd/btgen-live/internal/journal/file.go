@@ -79,10 +79,6 @@ type DamagedError struct {
 
 // Error says what is damaged, and how to use what precedes it.
 func (e *DamagedError) Error() string {
-	if e.Offset == 0 {
-		return fmt.Sprintf("%s has %d bytes, and its tables are lost: it ends within its first line. "+
-			"Restore the file, or remove it to begin without tables", e.Name, e.Size)
-	}
 	return fmt.Sprintf("%s: the record at byte %d of %d is damaged: it has another checksum; nothing was loaded. "+
 		"Restore the file, or copy it and give up what follows its first %d records: truncate -s %d %s",
 		e.Name, e.Offset, e.Size, e.Records, e.Offset, words.Shell(e.Name))
@@ -96,16 +92,9 @@ func (f *recordFile) load(apply func(record []byte) error) (out Loaded, err erro
 	}
 	damaged := func() error { return &DamagedError{f.Name(), f.size, info.Size(), out.Records} }
 	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, info.Size()), 1<<16)
-	begin := make([]byte, min(info.Size(), int64(len(magic))))
-	if _, err := io.ReadFull(in, begin); err != nil {
-		return out, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	if string(begin) != magic[:len(begin)] {
-		return out, fmt.Errorf("%s is not a file of this version of btgen-live emulator: use the version that wrote it, "+
-			"or another folder to begin without tables", f.Name())
-	}
-	if len(begin) < len(magic) { // a file gets its name once it has more
-		return out, damaged()
+	if begin, _ := io.ReadAll(io.LimitReader(in, int64(len(magic)))); string(begin) != magic {
+		return out, fmt.Errorf("%s does not begin like a file of this version of btgen-live emulator, and nothing was loaded. "+
+			"Use the version that wrote it, restore the file, or begin without tables in another folder", f.Name())
 	}
 	f.size, f.sum = int64(len(magic)), 0
 	for {

@@ -47,48 +47,31 @@ func showRules(response any) {
 
 // collectAll collects the garbage of all tables. Others change tables between any two rows.
 func (j *Journal) collectAll(ctx context.Context) error {
+	const method = bigtablepb.Bigtable_MutateRow_FullMethodName
 	j.changes.Lock()
 	defer j.changes.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(j.tables)) {
 		table, err := j.server.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
-		if status.Code(err) == codes.NotFound { // deleted meanwhile
-			continue
-		}
-		if err == nil {
-			err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(key []byte, cells []*cell) error {
-				if len(garbage(table, cells)) > 0 {
-					err = j.collectRow(ctx, name, key)
-				}
-				j.changes.Unlock()
-				j.changes.Lock()
-				return cmp.Or(err, ctx.Err())
-			})
-		}
 		if err != nil {
+			continue // deleted meanwhile
+		}
+		same := j.administered
+		err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(key []byte, cells []*cell) (err error) {
+			row := &bigtablepb.MutateRowRequest{TableName: name, RowKey: key, Mutations: garbage(table, cells)}
+			if len(row.GetMutations()) > 0 && j.administered == same { // else the row may not be that of the table
+				_, err = j.change(ctx, method, row, j.apply(method))
+			}
+			j.changes.Unlock()
+			j.changes.Lock()
+			return cmp.Or(err, ctx.Err())
+		})
+		switch status.Code(err) {
+		case codes.OK, codes.ResourceExhausted, codes.FailedPrecondition: // those who change rows are told
+		default:
 			return err
 		}
 	}
 	return nil
-}
-
-// collectRow deletes the garbage that a row has now. changes is locked.
-func (j *Journal) collectRow(ctx context.Context, name string, key []byte) error {
-	table, err := j.server.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
-	if err != nil {
-		return nil // deleted meanwhile
-	}
-	row := &bigtablepb.MutateRowRequest{TableName: name, RowKey: key}
-	read := &bigtablepb.ReadRowsRequest{TableName: name, Rows: &bigtablepb.RowSet{RowKeys: [][]byte{key}}}
-	err = j.read(read, func(_ []byte, cells []*cell) error { row.Mutations = garbage(table, cells); return nil })
-	if err != nil || len(row.GetMutations()) == 0 {
-		return err
-	}
-	const method = bigtablepb.Bigtable_MutateRow_FullMethodName
-	_, err = j.change(ctx, method, row, j.apply(method))
-	if code := status.Code(err); code == codes.ResourceExhausted || code == codes.FailedPrecondition {
-		return nil // those who change rows are told
-	}
-	return err
 }
 
 // garbage returns mutations that delete the garbage of a row. The cells of a column are together, the newest first.

@@ -21,9 +21,8 @@
 //   - If the server panics, the record is removed, so that the next start does not panic, too.
 //   - Compaction writes the state as a new file, synchronizes it, and renames it to the old one, while no
 //     change happens: the administrative requests of the tables that exist, and their rows. A process that is
-//     killed meanwhile leaves the old file, or the new one with the same state.
-//   - The file is created in the same way, so one that is shorter than its first line has lost its tables: it is
-//     damaged.
+//     killed meanwhile leaves the old file, or the new one with the same state. The file is created in the same
+//     way, so one that is shorter than its first line has lost its tables, and is refused.
 //   - One process at a time uses a folder; it holds a lock that the operating system releases.
 //
 // Schema bundles get new etags when the file is compacted.
@@ -62,13 +61,14 @@ type Journal struct {
 	server server
 	stop   func() // ends the background and waits for it
 
-	changes sync.Mutex // held while a change is recorded and applied, and by compaction; guards what follows
-	file    *recordFile
-	failed  error               // why no more changes are accepted; nil if they are
-	before  int64               // the size before the record of the change that is being applied; 0 if none is
-	refused error               // why the last change was refused, while the file does not say that it was
-	compact int64               // the size in bytes from which on the file is compacted
-	tables  map[string][][]byte // records of what tables, their views and bundles are, by the names of tables that exist
+	changes      sync.Mutex // held while a change is recorded and applied, and by compaction; guards what follows
+	file         *recordFile
+	failed       error               // why no more changes are accepted; nil if they are
+	before       int64               // the size before the record of the change that is being applied; 0 if none is
+	administered int                 // changes of something other than rows
+	refused      error               // why the last change was refused, while the file does not say that it was
+	compact      int64               // the size in bytes from which on the file is compacted
+	tables       map[string][][]byte // records of what tables, their views and bundles are, by the names of tables that exist
 }
 
 // server is what the journal needs of the server in this process, without interceptors.

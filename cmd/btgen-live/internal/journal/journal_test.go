@@ -478,9 +478,7 @@ func TestShort(t *testing.T) {
 		name := filepath.Join(dir, "tables")
 		must(t, os.WriteFile(name, []byte(magic[:n]), 0o600))
 		_, _, err := start(t, dir, unchanged)
-		if damaged, is := errors.AsType[*DamagedError](err); !is || !strings.Contains(damaged.Error(), fmt.Sprintf("has %d bytes", n)) {
-			t.Errorf("%d bytes: %v", n, err)
-		}
+		assert.Contains(t, name+" does not begin like a file of this version", err)
 		if now, err := os.ReadFile(name); err != nil || string(now) != magic[:n] {
 			t.Errorf("%d bytes: the file has changed: %q, %v", n, now, err)
 		}
@@ -732,6 +730,23 @@ func TestCollected(t *testing.T) {
 		t.Errorf("got %q, want %q", values(), want)
 	}
 	assert.Same(t, 1, strings.Count(k.dump(t), "intersection"))
+}
+
+// TestPanic lets the server panic at a change. The class of fault: a change that ends each process that loads it.
+func TestPanic(t *testing.T) {
+	k := started(t, t.TempDir())
+	ctx := t.Context()
+	must(t, errors.Join(requests[0].do(ctx, k), requests[2].do(ctx, k)))
+	want := k.dump(t)
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+		assert.Same(t, want, started(t, copied(t, k.dir)).dump(t))
+	}()
+	row := &bigtablepb.MutateRowRequest{TableName: one, RowKey: []byte("panic"), Mutations: []*bigtablepb.Mutation{set("f", "a", 1000, "")}}
+	info := &grpc.UnaryServerInfo{FullMethod: bigtablepb.Bigtable_MutateRow_FullMethodName}
+	_, _ = k.unary(ctx, row, info, func(context.Context, any) (any, error) { panic("the server") })
 }
 
 // TestWaits checks that requests wait until the tables are loaded.
