@@ -96,6 +96,7 @@ func Open(dir string, warn func(error)) (*Journal, error) {
 	return &Journal{
 		dir: dir, lock: lock, warn: warn, period: time.Second, opened: func(*recordFile) {},
 		token: rand.Text(), loaded: make(chan struct{}), stop: func() {}, tables: map[string][][]byte{},
+		failed: errors.New("they are not loaded"),
 	}, nil
 }
 
@@ -137,7 +138,7 @@ func (j *Journal) Load(ctx context.Context, addr string) (out Loaded, err error)
 	if err != nil {
 		return out, err
 	}
-	out.Refused = j.refused
+	out.Refused, j.failed = j.refused, nil
 	j.compact = minCompacted // what the file would be is unknown; loading it took longer than compacting it
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

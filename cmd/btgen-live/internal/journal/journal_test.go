@@ -470,6 +470,32 @@ func TestTorn(t *testing.T) {
 	}
 }
 
+// TestRefused starts with a change that a server accepted and that this one refuses. The class of fault: a change that is lost
+// without an error, or a file that is changed after one.
+func TestRefused(t *testing.T) {
+	k := started(t, t.TempDir())
+	must(t, errors.Join(requests[0].do(t.Context(), k), requests[2].do(t.Context(), k)))
+	row := &bigtablepb.MutateRowRequest{TableName: one, RowKey: []byte("row"), Mutations: []*bigtablepb.Mutation{set("unknown", "q", 0, "")}}
+	record, err := recordOf("", row)
+	must(t, errors.Join(err, k.file.append(record, record), k.mutate(t.Context(), one, "row", set("f", "q", 0, "")), k.end()))
+	name := filepath.Join(k.dir, "tables")
+	want, err := os.ReadFile(name)
+	must(t, err)
+	_, _, err = start(t, k.dir, unchanged)
+	assert.Contains(t, "the change before it was accepted, and is now refused: ", err)
+	got, err := os.ReadFile(name)
+	must(t, err)
+	assert.Same(t, string(want), string(got))
+	lines := strings.SplitAfter(string(got), "\n")
+	must(t, os.WriteFile(name, []byte(strings.Join(lines[:4], "")), 0o600)) // refused or not, it was the last one
+	k, loaded, err := start(t, k.dir, unchanged)
+	must(t, err)
+	assert.Contains(t, "unknown family", loaded.Refused)
+	must(t, k.end())
+	_, loaded, err = start(t, k.dir, unchanged)
+	assert.Is(t, nil, errors.Join(err, loaded.Refused))
+}
+
 // TestShort starts with files that end within their first line, which no start or kill leaves. The class of fault: a damaged
 // file is taken for a new one.
 func TestShort(t *testing.T) {
