@@ -273,10 +273,7 @@ func checkValues[T any](t *testing.T, values []T) {
 }
 
 // checkOrder combines series with a value each at the same instant, in several orders, and returns the result.
-func checkOrder[T, S any, P interface {
-	statistics[S]
-	adder[T]
-}](t *testing.T, values []T, combine func(to, o P)) P {
+func checkOrder[T, S any, P statistics[S, T]](t *testing.T, values []T, combine func(to, o P)) P {
 	t.Helper()
 	of := func(i int) P {
 		s := P(new(S))

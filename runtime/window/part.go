@@ -78,8 +78,8 @@ type Part struct {
 	whole   bool // the numbers are integers
 }
 
-// statistics are what parts need of the statistics of a field.
-type statistics[S any] interface {
+// folded are what parts need of statistics and of sketches.
+type folded[S any] interface {
 	*S
 	none() bool
 	combine(other *S)
@@ -88,6 +88,12 @@ type statistics[S any] interface {
 	previous() S
 	between(next *S, at share) S
 	code(c *coding)
+}
+
+// statistics are what parts need of the statistics of a field.
+type statistics[S, T any] interface {
+	folded[S]
+	adder[T]
 }
 
 // passing passes on the values that events have, in order of time, of those in a slice.
@@ -103,14 +109,18 @@ type adderOf[T any] func(times []time.Time, values []T)
 
 func (f adderOf[T]) add(times []time.Time, values []T) { f(times, values) }
 
-// newPart returns the part of a field, whose statistics are an adder[T].
-func newPart[S, T any, P statistics[S]](field string, slice int, each passing[T]) Part {
+// newPart returns the part of a field.
+func newPart[S, T any, P statistics[S, T]](field string, slice int, each passing[T]) Part {
+	p := foldedPart[S, P](field, slice)
+	p.add = func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P)) }
+	return p
+}
+
+// foldedPart returns the part of a field, without what adds values.
+func foldedPart[S any, P folded[S]](field string, slice int) Part {
 	return Part{
-		field: field,
-		slice: slice,
-		add: func(s any, times []time.Time, values any, begin, end int) {
-			each(values, times, begin, end, s.(adder[T]))
-		},
+		field:    field,
+		slice:    slice,
 		combine:  func(s, other any) { s.(P).combine(other.(*S)) },
 		follow:   func(s, later any) { s.(P).follow(later.(*S)) },
 		run:      func(s any, c *runColumns) { s.(P).run(c) },
@@ -124,13 +134,13 @@ func newPart[S, T any, P statistics[S]](field string, slice int, each passing[T]
 }
 
 // counter is what parts need of the statistics of a number.
-type counter[S any] interface {
-	statistics[S]
+type counter[S, T any] interface {
+	statistics[S, T]
 	enter(before, first *S)
 }
 
 // numberPart is newPart for a number.
-func numberPart[S any, T Integer | Float, P counter[S]](field string, slice int, each passing[T]) Part {
+func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice int, each passing[T]) Part {
 	p := newPart[S, T, P](field, slice, each)
 	p.step = func(to, before, first any) { to.(P).enter(before.(*S), first.(*S)) }
 	p.whole = T(1)/2 == 0
@@ -146,15 +156,16 @@ func numberPart[S any, T Integer | Float, P counter[S]](field string, slice int,
 
 // sketch is a summary of the numbers of a field beside their statistics. A zero one is that of no numbers.
 type sketch[S any] interface {
-	statistics[S]
+	folded[S]
 	add(v float64, whole bool) // a number, which is whole if all of the field are
 }
 
 // With returns a part of a number whose statistics in a window are followed by a sketch of its values, in a struct of both.
 func With[S any, P sketch[S]](of Part) Part {
-	p := newPart[S, float64, P](of.field, of.slice, nil)
+	p := foldedPart[S, P](of.field, of.slice)
 	p.add = func(s any, times []time.Time, values any, begin, end int) {
-		of.numbers(times, values, begin, end, func(_ time.Time, v float64) { s.(P).add(v, of.whole) })
+		x, whole := s.(P), of.whole
+		of.numbers(times, values, begin, end, func(_ time.Time, v float64) { x.add(v, whole) })
 	}
 	p.copy, p.numbers = p.previous, of.numbers
 	of.sketches = append(slices.Clip(of.sketches), p)

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -112,10 +111,13 @@ func (s *Quantiles) add(v float64, whole bool) {
 
 // widen extends the extremes by those of other numbers. It takes -0 for 0, so that their order does not matter.
 func (s *Quantiles) widen(low, high float64, whole bool) {
-	if s.whole = whole; len(s.buckets) == 0 {
-		s.low, s.high = low+0, high+0
+	first := len(s.buckets) == 0
+	if s.whole = whole; first || low < s.low {
+		s.low = low + 0
 	}
-	s.low, s.high = min(s.low, low+0), max(s.high, high+0)
+	if first || high > s.high {
+		s.high = high + 0
+	}
 }
 
 // bucketOf returns the bucket of a number.
@@ -135,9 +137,16 @@ func (s *Quantiles) count(at int32, n int64) {
 	if s.unknown {
 		return
 	}
-	i, found := slices.BinarySearchFunc(s.buckets, at, func(b bucket, at int32) int { return cmp.Compare(b.at, at) })
+	i, end := 0, len(s.buckets)
+	for i < end { // by hand: package slices would take most of the time of a fold
+		if middle := (i + end) / 2; s.buckets[middle].at < at {
+			i = middle + 1
+		} else {
+			end = middle
+		}
+	}
 	switch {
-	case found:
+	case i < len(s.buckets) && s.buckets[i].at == at:
 		s.buckets[i].n += n
 	case len(s.buckets) == maxBuckets:
 		s.forget()
@@ -193,6 +202,7 @@ func (s *Quantiles) parse(encoded []byte, of numbers) bool {
 	c, count := coding{bytes: encoded[1:], parses: true}, of.count
 	if len(c.bytes) > 0 {
 		s.widen(of.low, of.high, of.whole)
+		s.buckets = make([]bucket, 0, min(len(c.bytes)/2, maxBuckets)) // which take 2 bytes each, or more
 	}
 	for at := int64(0); len(c.bytes) > 0; {
 		step, n := int64(0), uint64(0)
