@@ -18,18 +18,28 @@ import (
 type Identities struct {
 	precision time.Duration
 	columns   []Column // of the series
-	recent    recent[int]
 	scratch   []byte
+	seed      maphash.Seed
+	now, then map[uint64]known // by hash
+}
+
+// known is what is known of an event.
+type known struct {
+	line    int
+	columns uint64 // hash of those that it has, for a Joiner
 }
 
 // NewIdentities returns an Identities of the events of a schema.
 func NewIdentities(l *layout.Layout) *Identities {
-	return &Identities{precision: l.Precision, columns: Columns(l)[:len(l.Series)], recent: newRecent[int]()}
+	return &Identities{
+		precision: l.Precision, columns: Columns(l)[:len(l.Series)], seed: maphash.MakeSeed(), now: map[uint64]known{},
+	}
 }
 
 // Add adds an event. If it replaces one that it remembers, it returns the line of that.
 func (i *Identities) Add(e *dynamic.Event, line int) (before int, replaces bool) {
-	return i.recent.swap(i.of(e), line)
+	of, replaces := i.swap(i.of(e), known{line: line})
+	return of.line, replaces
 }
 
 // of returns what tells an event from others. It is valid until the next call.
@@ -47,27 +57,19 @@ func (i *Identities) of(e *dynamic.Event) []byte {
 	return i.scratch
 }
 
-// recent remembers a value for each of the last texts, by hash.
-type recent[V any] struct {
-	seed      maphash.Seed
-	now, then map[uint64]V
-}
-
-func newRecent[V any]() recent[V] { return recent[V]{seed: maphash.MakeSeed(), now: map[uint64]V{}} }
-
-// maxRecent is half of the number of texts that are remembered.
+// maxRecent is half of the number of events that are remembered.
 const maxRecent = 1 << 19
 
-// swap remembers the value of a text, and returns that which it had.
-func (r *recent[V]) swap(text []byte, v V) (before V, ok bool) {
-	id := maphash.Bytes(r.seed, text)
-	if before, ok = r.now[id]; !ok {
-		before, ok = r.then[id]
+// swap remembers an event, and returns what was known of the one that it replaces.
+func (i *Identities) swap(event []byte, now known) (before known, ok bool) {
+	id := maphash.Bytes(i.seed, event)
+	if before, ok = i.now[id]; !ok {
+		before, ok = i.then[id]
 	}
-	if len(r.now) >= maxRecent {
-		r.now, r.then = map[uint64]V{}, r.now
+	if len(i.now) >= maxRecent {
+		i.now, i.then = map[uint64]known{}, i.now
 	}
-	r.now[id] = v
+	i.now[id] = now
 	return before, ok
 }
 
@@ -92,21 +94,14 @@ var (
 type Joiner struct {
 	reader   Reader
 	parser   *builder
-	ids      *Identities
-	emitted  recent[emitted]
-	most     int  // events that it holds: one if only those that follow each other are joined
-	merges   bool // the tables keep what is stored of fields that an event lacks
+	ids      *Identities // of the events that were returned
+	most     int         // events that it holds: one if only those that follow each other are joined
+	merges   bool        // the tables keep what is stored of fields that an event lacks
 	held     map[string]*heldEvent
 	queue    []*heldEvent // in the order of lines
 	bytes    int
 	end      error
 	replaced Replacements
-}
-
-// emitted is what is known of an event that was returned.
-type emitted struct {
-	columns uint64 // hash of those that it has
-	line    int
 }
 
 // Replacements are events that replaced others, or values of others.
@@ -147,7 +142,7 @@ func newJoiner(reader Reader, l *layout.Layout, o ReaderOptions, most int) (*Joi
 	if most == 1 {
 		ids.precision = time.Nanosecond // others may have the same stored time, and are reported
 	}
-	return &Joiner{reader: reader, parser: p, ids: ids, emitted: newRecent[emitted](), most: most, held: map[string]*heldEvent{}}, err
+	return &Joiner{reader: reader, parser: p, ids: ids, most: most, held: map[string]*heldEvent{}}, err
 }
 
 // Skipped implements [Reader].
@@ -178,21 +173,21 @@ func (j *Joiner) Next() (dynamic.Event, int, error) {
 // complete sets the defaults of an event, unless tables keep what is stored.
 func (j *Joiner) complete(of *heldEvent) error {
 	const fnvBasis, fnvPrime = 0xcbf29ce484222325, 0x100000001b3
-	now := emitted{fnvBasis, of.line}
+	now := known{of.line, fnvBasis}
 	for i := range j.parser.columns {
 		if j.parser.columns[i].Value(&of.event) != nil {
 			now.columns = (now.columns ^ uint64(i)) * fnvPrime
 		}
 	}
-	before, known := j.emitted.swap([]byte(of.id), now)
+	before, again := j.ids.swap([]byte(of.id), now)
 	name := j.parser.completeJoined(&of.event)
 	scattered := func(why error) error {
 		return fmt.Errorf("line %d continues the point of line %d: %w", of.line, before.line, why)
 	}
 	switch {
-	case known && before.columns != now.columns && j.most == 1:
+	case again && before.columns != now.columns && j.most == 1:
 		return scattered(ErrScattered)
-	case known && before.columns != now.columns && (name != "" || !j.merges):
+	case again && before.columns != now.columns && (name != "" || !j.merges):
 		return scattered(ErrFar)
 	case name == "":
 		return nil
