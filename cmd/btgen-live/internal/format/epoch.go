@@ -90,7 +90,7 @@ func normal(text []byte) string {
 	return string(text)
 }
 
-// timeParser parses the times of other systems.
+// timeParser parses times.
 type timeParser struct {
 	unit   time.Duration  // of numbers; 0 if numbers are no times
 	zone   *time.Location // of times without an offset; nil if they are no times
@@ -109,6 +109,11 @@ func (p *timeParser) parse(text []byte) (any, error) {
 			return nil, &valueError{fmt.Sprintf("\"%s\" is not a time in the layout %q", shown(text), p.layout), "another --time-layout"}
 		}
 		return p.instant(wall, string(text), p.layout)
+	}
+	if t, err := codec.Text.Timestamp.Decode(text); err == nil && FinerTime(text) {
+		return nil, tooFine(text)
+	} else if err == nil {
+		return t, nil
 	}
 	if p.unit > 0 && isDecimal(text) {
 		t, ok := epoch(text, p.unit)
@@ -213,11 +218,6 @@ func InZone(wall time.Time, zone *time.Location) (any, error) {
 
 // ParseTime parses a time as readers with the unit, zone and layout of options do. It returns false for a text that is none.
 func ParseTime(text []byte, o ReaderOptions) (time.Time, bool) {
-	if o.Layout == "" {
-		if t, err := codec.Text.Timestamp.Decode(bytes.TrimSpace(text)); err == nil {
-			return t, !FinerTime(text)
-		}
-	}
 	v, err := (&timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout}).parse(text)
 	t, ok := v.(time.Time)
 	return t, ok && err == nil

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -118,7 +117,8 @@ func newBuilder(l *layout.Layout, o ReaderOptions) (*builder, error) {
 		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()) && !(c.part == fieldPart && o.Partial))
 	}
 	p.seen = make([]bool, len(p.columns))
-	for from, to := range sorted(o.Names) {
+	for _, from := range slices.Sorted(maps.Keys(o.Names)) {
+		to := o.Names[from]
 		i := slices.IndexFunc(p.columns, func(c Column) bool { return c.Name == to })
 		if i < 0 && to != "" {
 			return nil, fmt.Errorf("%s=%s: %w", from, to, p.unknown(to))
@@ -134,17 +134,6 @@ const (
 	noColumn = -2 // of values that the schema does not have
 )
 
-// sorted yields the pairs of a map in the order of names.
-func sorted(m map[string]string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for _, name := range slices.Sorted(maps.Keys(m)) {
-			if !yield(name, m[name]) {
-				return
-			}
-		}
-	}
-}
-
 // lookup returns the index of the column of a value with a name, or else with another one; or else leftOut or noColumn.
 func (p *builder) lookup(name, other string) int {
 	if i, ok := p.byName[name]; ok {
@@ -159,12 +148,12 @@ func (p *builder) lookup(name, other string) int {
 // setDefaults parses ReaderOptions.Series.
 func (p *builder) setDefaults() error {
 	p.defaults = make([]any, len(p.columns))
-	for name, text := range sorted(p.options.Series) {
+	for _, name := range slices.Sorted(maps.Keys(p.options.Series)) {
 		i := slices.IndexFunc(p.columns, func(c Column) bool { return c.Name == name && c.part == seriesPart })
 		if i < 0 {
 			return fmt.Errorf("%w %q in its series", ErrUnknown, shown([]byte(name)))
 		}
-		v, err := p.parse(i, []byte(text), TextKind)
+		v, err := p.parse(i, []byte(p.options.Series[name]), TextKind)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -180,20 +169,14 @@ func (p *builder) parserOf(c *Column) func(text []byte) (any, error) {
 	switch c.Type {
 	case schema.Timestamp:
 		return func(text []byte) (any, error) {
-			const date = len(time.DateOnly)
-			if len(text) > date && text[date] == 'T' && p.options.Layout == "" { // in RFC 3339, which is frequent
-				if v, err := own(text); err == nil {
-					return v, nil
-				}
-			}
-			if v, err := p.times.parse(text); v != nil || err != nil {
+			v, err := p.times.parse(text)
+			switch {
+			case v != nil || err != nil:
 				return v, err
+			case isDecimal(text):
+				return nil, &valueError{fmt.Sprintf("\"%s\" is not a valid timestamp", shown(text)), forms[c.Type] + ", or --time-unit"}
 			}
-			v, err := own(text)
-			if err != nil && isDecimal(text) {
-				err = &valueError{fmt.Sprintf("\"%s\" is not a valid timestamp", shown(text)), forms[c.Type] + ", or --time-unit"}
-			}
-			return v, err
+			return nil, refuse(&c.Field, text)
 		}
 	case schema.Bytes:
 		return func(text []byte) (any, error) {
