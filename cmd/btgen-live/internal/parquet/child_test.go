@@ -105,9 +105,7 @@ func at(values []any, i int) any {
 }
 
 // codecs are those that files may have.
-var codecs = map[string]compress.Codec{
-	"none": &pq.Uncompressed, "snappy": &pq.Snappy, "gzip": &pq.Gzip, "zstd": &pq.Zstd, "brotli": &pq.Brotli, "lz4": &pq.Lz4Raw,
-}
+var codecs = map[string]compress.Codec{"none": &pq.Uncompressed, "snappy": &pq.Snappy, "gzip": &pq.Gzip, "zstd": &pq.Zstd, "brotli": &pq.Brotli}
 
 // eachFile calls f with files of all compressions, encodings and versions of pages.
 func eachFile(t *testing.T, events, size int, f func(name string, file []byte)) {
@@ -122,9 +120,11 @@ func eachFile(t *testing.T, events, size int, f func(name string, file []byte)) 
 	}
 }
 
-// Files of all compressions and encodings are read.
+// Files of all compressions and encodings are read, but for a compression that is refused by name.
 func TestFilesOfOthers(t *testing.T) {
 	l := dynamictest.Resolve(t, []byte(schemaText))
+	_, _, err := read(t, l, fileOf(t, &pq.Lz4Raw, &pq.Plain, &pq.Plain, 2, 10, 10))
+	assert.Contains(t, "the compression LZ4_RAW is not supported: write the file with snappy, gzip or zstd", fmt.Sprint(err))
 	eachFile(t, 5000, 20, func(name string, file []byte) {
 		if n, _, err := read(t, l, file); n != 5000 || err != nil {
 			t.Errorf("%s: %d events, %v", name, n, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,12 +38,24 @@ func scan(in io.Reader, _ format.ReaderOptions) (format.Scanner, error) {
 	return open(content, content.Size())
 }
 
+// compressions are those that are read. For some files with LZ4_RAW, the library takes other memory for their values.
+var compressions = []pqformat.CompressionCodec{
+	pqformat.Uncompressed, pqformat.Snappy, pqformat.Gzip, pqformat.Zstd, pqformat.Brotli,
+}
+
 // open opens a file. The library panics for some damaged files.
 func open(in io.ReaderAt, size int64) (s *scanner, err error) {
 	defer recovered(&err)
 	file, err := pq.OpenFile(in, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
+	}
+	for _, group := range file.Metadata().RowGroups {
+		for i := range group.Columns {
+			if of := group.Columns[i].MetaData.Codec; !slices.Contains(compressions, of) {
+				return nil, fmt.Errorf("the compression %s is not supported: write the file with snappy, gzip or zstd", of)
+			}
+		}
 	}
 	s = &scanner{file: file, buffer: make([]pq.Row, readRows)}
 	for i := range file.Metadata().Schema {
