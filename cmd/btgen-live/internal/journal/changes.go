@@ -186,19 +186,19 @@ func (j *Journal) compute(
 	}
 	defer func() { _, _ = j.server.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: table.GetName()}) }()
 	read := &bigtablepb.ReadRowsRequest{TableName: name, Rows: &bigtablepb.RowSet{RowKeys: [][]byte{r.GetRowKey()}}}
-	err = j.read(read, func(_ []byte, cells []*cell) error {
-		copied := &bigtablepb.MutateRowRequest{TableName: table.GetName(), RowKey: r.GetRowKey()}
-		for _, c := range cells {
-			if slices.ContainsFunc(r.GetRules(), func(rule *bigtablepb.ReadModifyWriteRule) bool {
+	err = j.read(read, func(row *row) error {
+		row.Mutations = slices.DeleteFunc(row.Mutations, func(m *bigtablepb.Mutation) bool {
+			return !slices.ContainsFunc(r.GetRules(), func(rule *bigtablepb.ReadModifyWriteRule) bool {
+				c := m.GetSetCell()
 				return rule.GetFamilyName() == c.FamilyName && bytes.Equal(rule.GetColumnQualifier(), c.ColumnQualifier)
-			}) {
-				copied.Mutations = append(copied.Mutations, sets(c))
-			}
-		}
-		if len(copied.GetMutations()) == 0 {
+			})
+		})
+		if len(row.Mutations) == 0 {
 			return nil
 		}
-		_, err := j.server.MutateRow(ctx, copied)
+		_, err := j.server.MutateRow(ctx, &bigtablepb.MutateRowRequest{
+			TableName: table.GetName(), RowKey: row.RowKey, Mutations: row.Mutations,
+		})
 		return err
 	})
 	if err != nil {
@@ -210,10 +210,8 @@ func (j *Journal) compute(
 	row := &bigtablepb.MutateRowRequest{TableName: name, RowKey: r.GetRowKey()}
 	for _, f := range answer.GetRow().GetFamilies() {
 		for _, c := range f.GetColumns() { // each with one cell
-			row.Mutations = append(row.Mutations, sets(&cell{
-				FamilyName: f.GetName(), ColumnQualifier: c.GetQualifier(),
-				TimestampMicros: c.GetCells()[0].GetTimestampMicros(), Value: c.GetCells()[0].GetValue(),
-			}))
+			cell := sets(f.GetName(), c.GetQualifier(), c.GetCells()[0].GetTimestampMicros(), c.GetCells()[0].GetValue())
+			row.Mutations = append(row.Mutations, cell)
 		}
 	}
 	return row, answer, err
@@ -297,7 +295,7 @@ func (j *Journal) handle(ctx context.Context, request any, method string, next g
 		return nil, err
 	}
 	name := tableOf(request)
-	j.administered++
+	j.admins++
 	hideRules(request)
 	response, err := next(ctx, request)
 	showRules(response)

@@ -55,11 +55,11 @@ func (j *Journal) collectAll(ctx context.Context) error {
 		if err != nil {
 			continue // deleted meanwhile
 		}
-		same := j.administered
-		err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(key []byte, cells []*cell) (err error) {
-			row := &bigtablepb.MutateRowRequest{TableName: name, RowKey: key, Mutations: garbage(table, cells)}
-			if len(row.GetMutations()) > 0 && j.administered == same { // else the row may not be that of the table
-				_, err = j.change(ctx, method, row, j.apply(method))
+		same := j.admins
+		err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(row *row) (err error) {
+			deletes := &bigtablepb.MutateRowRequest{TableName: name, RowKey: row.GetRowKey(), Mutations: garbage(table, row)}
+			if len(deletes.GetMutations()) > 0 && j.admins == same { // else the row may not be that of the table
+				_, err = j.change(ctx, method, deletes, j.apply(method))
 			}
 			j.changes.Unlock()
 			j.changes.Lock()
@@ -74,23 +74,26 @@ func (j *Journal) collectAll(ctx context.Context) error {
 	return nil
 }
 
-// garbage returns mutations that delete the garbage of a row. The cells of a column are together, the newest first.
-func garbage(table *adminpb.Table, cells []*cell) []*bigtablepb.Mutation {
+// garbage returns mutations that delete the garbage of a row.
+func garbage(table *adminpb.Table, row *row) []*bigtablepb.Mutation {
 	unit := int64(1000) // of timestamps, in microseconds
 	if table.GetGranularity() == adminpb.Table_MICROS {
 		unit = 1
 	}
 	var out []*bigtablepb.Mutation
-	now := time.Now().UnixMicro()
-	newer := 0
-	for i, c := range cells {
+	var last *bigtablepb.Mutation_SetCell
+	now, newer := time.Now().UnixMicro(), 0
+	for _, m := range row.GetMutations() {
+		c := m.GetSetCell()
 		newer++
-		if i == 0 || cells[i-1].FamilyName != c.FamilyName || !bytes.Equal(cells[i-1].ColumnQualifier, c.ColumnQualifier) {
+		if c.FamilyName != last.GetFamilyName() || !bytes.Equal(c.ColumnQualifier, last.GetColumnQualifier()) {
 			newer = 0
 		}
+		last = c
 		if collectible(table.GetColumnFamilies()[c.FamilyName].GetGcRule(), newer, c.TimestampMicros, now) {
-			begin := c.TimestampMicros
-			times := &bigtablepb.TimestampRange{StartTimestampMicros: begin, EndTimestampMicros: begin + unit}
+			times := &bigtablepb.TimestampRange{
+				StartTimestampMicros: c.TimestampMicros, EndTimestampMicros: c.TimestampMicros + unit,
+			}
 			column := &bigtablepb.Mutation_DeleteFromColumn{
 				FamilyName: c.FamilyName, ColumnQualifier: c.ColumnQualifier, TimeRange: times,
 			}

@@ -61,14 +61,14 @@ type Journal struct {
 	server server
 	stop   func() // ends the background and waits for it
 
-	changes      sync.Mutex // held while a change is recorded and applied, and by compaction; guards what follows
-	file         *recordFile
-	failed       error               // why no more changes are accepted; nil if they are
-	before       int64               // the size before the record of the change that is being applied; 0 if none is
-	administered int                 // changes of something other than rows
-	refused      error               // why the last change was refused, while the file does not say that it was
-	compact      int64               // the size in bytes from which on the file is compacted
-	tables       map[string][][]byte // records of what tables, their views and bundles are, by the names of tables that exist
+	changes sync.Mutex // held while a change is recorded and applied, and by compaction; guards what follows
+	file    *recordFile
+	failed  error               // why no more changes are accepted; nil if they are
+	before  int64               // the size before the record of the change that is being applied; 0 if none is
+	admins  int                 // changes of something other than rows, refused ones included
+	refused error               // why the last change was refused, while the file does not say that it was
+	compact int64               // the size in bytes from which on the file is compacted
+	tables  map[string][][]byte // records of what tables, their views and bundles are, by the names of those that exist
 }
 
 // server is what the journal needs of the server in this process, without interceptors.

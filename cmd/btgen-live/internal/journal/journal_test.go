@@ -100,7 +100,7 @@ const (
 
 // set writes a cell.
 func set(family, qualifier string, micros int64, value string) *bigtablepb.Mutation {
-	return sets(&cell{FamilyName: family, ColumnQualifier: []byte(qualifier), TimestampMicros: micros, Value: []byte(value)})
+	return sets(family, []byte(qualifier), micros, []byte(value))
 }
 
 // mutate changes a row.
@@ -313,11 +313,12 @@ func (k *kept) dump(t testing.TB) string {
 			if err == io.EOF {
 				break
 			}
-			key, cells, failed := rowOf(response)
+			row, failed := rowOf(response)
 			must(t, errors.Join(err, failed))
 			var lines []string
-			for _, c := range cells {
-				lines = append(lines, fmt.Sprintf("%q %s:%q @%d %q", key, c.GetFamilyName(), c.GetColumnQualifier(), c.GetTimestampMicros(), c.GetValue()))
+			for _, m := range row.GetMutations() {
+				c := m.GetSetCell()
+				lines = append(lines, fmt.Sprintf("%q %s:%q @%d %q", row.GetRowKey(), c.GetFamilyName(), c.GetColumnQualifier(), c.GetTimestampMicros(), c.GetValue()))
 			}
 			slices.Sort(lines) // families are in any order
 			fmt.Fprintln(&out, strings.Join(lines, "\n"))
@@ -732,9 +733,9 @@ func TestCollected(t *testing.T) {
 	}
 	values := func() []string {
 		var got []string
-		must(t, k.read(&bigtablepb.ReadRowsRequest{TableName: one}, func(_ []byte, cells []*cell) error {
-			for _, c := range cells {
-				got = append(got, c.GetFamilyName()+" "+string(c.GetValue()))
+		must(t, k.read(&bigtablepb.ReadRowsRequest{TableName: one}, func(row *row) error {
+			for _, m := range row.GetMutations() {
+				got = append(got, m.GetSetCell().GetFamilyName()+" "+string(m.GetSetCell().GetValue()))
 			}
 			return nil
 		}))

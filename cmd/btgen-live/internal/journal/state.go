@@ -90,13 +90,9 @@ func (j *Journal) writeRows(out *recordFile, table string) error {
 		}
 		return out.append(record)
 	}
-	err := j.read(&bigtablepb.ReadRowsRequest{TableName: table}, func(key []byte, cells []*cell) error {
-		entry := &bigtablepb.MutateRowsRequest_Entry{RowKey: key}
-		for _, c := range cells {
-			entry.Mutations = append(entry.Mutations, sets(c))
-		}
-		rows.Entries = append(rows.Entries, entry)
-		if size += proto.Size(entry); size < stateRecord {
+	err := j.read(&bigtablepb.ReadRowsRequest{TableName: table}, func(row *row) error {
+		rows.Entries = append(rows.Entries, row)
+		if size += proto.Size(row); size < stateRecord {
 			return nil
 		}
 		return flush()
@@ -107,37 +103,37 @@ func (j *Journal) writeRows(out *recordFile, table string) error {
 	return flush()
 }
 
-// cell is a cell of a row, as it is set.
-type cell = bigtablepb.Mutation_SetCell
+// row is a row as mutations that set its cells. The cells of a column are together, the newest first.
+type row = bigtablepb.MutateRowsRequest_Entry
 
 // sets returns the mutation that sets a cell.
-func sets(c *cell) *bigtablepb.Mutation {
-	return &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_SetCell_{SetCell: c}}
+func sets(family string, qualifier []byte, micros int64, value []byte) *bigtablepb.Mutation {
+	return &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_SetCell_{SetCell: &bigtablepb.Mutation_SetCell{
+		FamilyName: family, ColumnQualifier: qualifier, TimestampMicros: micros, Value: value,
+	}}}
 }
 
 // read calls use with the rows of a request. changes is locked.
-func (j *Journal) read(request *bigtablepb.ReadRowsRequest, use func(key []byte, cells []*cell) error) error {
+func (j *Journal) read(request *bigtablepb.ReadRowsRequest, use func(row *row) error) error {
 	send := func(response *bigtablepb.ReadRowsResponse) error {
-		key, cells, err := rowOf(response)
-		if err != nil || len(cells) == 0 {
+		row, err := rowOf(response)
+		if err != nil || len(row.GetMutations()) == 0 {
 			return err
 		}
-		return use(key, cells)
+		return use(row)
 	}
 	return j.server.ReadRows(request, &inProcess[*bigtablepb.ReadRowsResponse]{send: send})
 }
 
-// rowOf returns the row in a response of the server. The cells of a column are together, the newest first.
-func rowOf(response *bigtablepb.ReadRowsResponse) (key []byte, cells []*cell, err error) {
+// rowOf returns the row in a response of the server.
+func rowOf(response *bigtablepb.ReadRowsResponse) (*row, error) {
+	out := &row{}
 	for i, c := range response.GetChunks() {
 		if c.GetCommitRow() != (i == len(response.GetChunks())-1) || c.GetFamilyName() == nil || c.GetQualifier() == nil {
-			return nil, nil, status.Error(codes.Internal, "the server does not send one complete row at a time")
+			return nil, status.Error(codes.Internal, "the server does not send one complete row at a time")
 		}
-		key = c.GetRowKey()
-		cells = append(cells, &cell{
-			FamilyName: c.GetFamilyName().GetValue(), ColumnQualifier: c.GetQualifier().GetValue(),
-			TimestampMicros: c.GetTimestampMicros(), Value: c.GetValue(),
-		})
+		cell := sets(c.GetFamilyName().GetValue(), c.GetQualifier().GetValue(), c.GetTimestampMicros(), c.GetValue())
+		out.RowKey, out.Mutations = c.GetRowKey(), append(out.Mutations, cell)
 	}
-	return key, cells, nil
+	return out, nil
 }
