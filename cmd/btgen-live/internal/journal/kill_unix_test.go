@@ -353,6 +353,8 @@ func TestKilledAnytime(t *testing.T) {
 		if !c.ended(t) {
 			t.Fatal("not killed")
 		}
+		if kill%100 == 99 {
+			t.Logf("%d kills, %d changes, %d rows", kill+1, changes, added)
+		}
 	}
-	t.Logf("%d changes, %d rows", changes, added)
 }
