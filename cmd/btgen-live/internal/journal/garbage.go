@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -62,6 +63,7 @@ func (j *Journal) collectAll(ctx context.Context) error {
 				_, err = j.change(ctx, method, deletes, j.apply(method))
 			}
 			j.changes.Unlock()
+			runtime.Gosched() // whoever waits is next
 			j.changes.Lock()
 			return cmp.Or(err, ctx.Err())
 		})

@@ -117,8 +117,9 @@ type Loaded struct {
 	Refused error // why the server refuses the last change, of which it is unknown whether it was refused before
 }
 
-// Load applies the changes of the file to the empty server at addr, and begins to record, until ctx ends. It needs
-// memory for one record at a time. It returns a [DamagedError] if the file is damaged.
+// Load applies the changes of the file to the empty server at addr, and begins to record. It needs memory for one
+// record at a time, and ends when ctx does, as does what happens in the background. It returns a [DamagedError] if the
+// file is damaged.
 func (j *Journal) Load(ctx context.Context, addr string) (out Loaded, err error) {
 	j.conn, err = grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
