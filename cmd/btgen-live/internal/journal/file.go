@@ -93,7 +93,7 @@ func (f *recordFile) load(apply func(record []byte) error) (out Loaded, err erro
 	damaged := func() error { return &DamagedError{f.Name(), f.size, info.Size(), out.Records} }
 	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, info.Size()), 1<<16)
 	if begin, _ := io.ReadAll(io.LimitReader(in, int64(len(magic)))); string(begin) != magic {
-		return out, fmt.Errorf("%s does not begin like a file of this version of btgen-live emulator; nothing was loaded. "+
+		return out, fmt.Errorf("%s is not a file of this version of btgen-live emulator; nothing was loaded. "+
 			"Use the version that wrote it, restore the file, or begin without tables in another folder", f.Name())
 	}
 	f.size, f.sum = int64(len(magic)), 0

@@ -505,7 +505,7 @@ func TestShort(t *testing.T) {
 		name := filepath.Join(dir, "tables")
 		must(t, os.WriteFile(name, []byte(magic[:n]), 0o600))
 		_, _, err := start(t, dir, unchanged)
-		assert.Contains(t, name+" does not begin like a file of this version", err)
+		assert.Contains(t, name+" is not a file of this version", err)
 		if now, err := os.ReadFile(name); err != nil || string(now) != magic[:n] {
 			t.Errorf("%d bytes: the file has changed: %q, %v", n, now, err)
 		}
