@@ -174,12 +174,12 @@ func (e *state) stored(f *Field, c *Column) (string, bool) {
 	return f.ID, true
 }
 
-// tables are the tables of a schema that may have an event, each with the plan of its layout.
-func (s *stage) tables(p *Schema, e *state) iter.Seq2[*Table, *plan] {
-	return func(yield func(*Table, *plan) bool) {
+// tables are the tables of a schema that may have an event, each with its layout.
+func (s *stage) tables(p *Schema, e *state) iter.Seq2[*Table, *Layout] {
+	return func(yield func(*Table, *Layout) bool) {
 		for i := range p.Tables {
 			t := &p.Tables[i]
-			if l := t.at(s.starts[e.period]); l != nil && !yield(t, s.plan(p, l)) {
+			if l := t.at(s.starts[e.period]); l != nil && !yield(t, l) {
 				return
 			}
 		}
@@ -194,35 +194,39 @@ func (s *stage) write(p *Schema, e *state) {
 }
 
 // writeTo stores an event in a table.
-func (s *stage) writeTo(p *Schema, l *plan, e *state) {
-	home := l.index(e.class)
-	family := &l.Families[home]
+func (s *stage) writeTo(p *Schema, l *Layout, e *state) {
+	family := &l.Families[max(0, slices.IndexFunc(l.Families, func(f Family) bool { return f.Class == e.class }))]
 	if l.Form != "" { // it is one value
 		e.drop(func(c cell) bool {
 			o := &s.places.all[c.key]
 			return o.table == l.Place && o.rows == l.Rows && o.family == family.Name && strings.HasPrefix(o.column, whole)
 		})
-		s.put(e, l.forms[home], "", family.Life)
+		s.put(e, l.form(family.Name), "", family.Life)
 	}
 	for k := range p.Fields {
-		for n := range l.fields[k] {
-			c := &l.fields[k][n]
-			at := c.home(home)
-			value, has := e.stored(&p.Fields[k], c.Column)
+		for n, c := range l.columns(p.Fields[k].ID) {
+			at := l.place(c, family.Name)
+			value, has := e.stored(&p.Fields[k], c)
 			if !has || n > 0 {
-				e.drop(func(o cell) bool { return o.key == at })
+				e.drop(func(o cell) bool { return s.places.all[o.key] == at })
 				continue
 			}
-			s.put(e, at, c.Coding+sep+value, l.life(s.places.all[at].family))
+			s.put(e, at, c.Coding+sep+value, l.life(at.family))
 		}
 	}
 	if l.Rollup != nil {
-		s.put(e, l.mark, "", codec.Lifetime{})
+		s.put(e, l.rollup("mark"), "", codec.Lifetime{})
 	}
 }
 
 // whole begins the columns of serialized events, and of their fields.
 const whole = "!"
+
+// form returns where a layout has a whole event, given its family.
+func (l *Layout) form(family string) place { return place{l.Place, l.Rows, family, whole + l.Form} }
+
+// rollup returns where a layout has the windows of its rollup, or the mark of a change.
+func (l *Layout) rollup(what string) place { return place{l.Place, l.Rows, l.Rollup.Family, what} }
 
 // place returns where a layout has a column, given the family of the event.
 func (l *Layout) place(c *Column, family string) place {
@@ -247,7 +251,7 @@ func (l *Layout) life(family string) codec.Lifetime {
 func (s *stage) mark(p *Schema, e *state) {
 	for _, l := range s.tables(p, e) {
 		if l.Rollup != nil {
-			s.put(e, l.mark, "", codec.Lifetime{})
+			s.put(e, l.rollup("mark"), "", codec.Lifetime{})
 		}
 	}
 }
@@ -261,13 +265,13 @@ func (s *stage) erase(p *Schema, e *state) {
 
 // eraseIn deletes the series of an event in a table: what a program knows to be in its rows. A rollup keeps a cell
 // that says so.
-func (s *stage) eraseIn(l *plan, e *state) {
+func (s *stage) eraseIn(l *Layout, e *state) {
 	e.drop(func(c cell) bool {
 		o := &s.places.all[c.key]
 		return o.table == l.Place && o.rows == l.Rows && l.knows(o.family)
 	})
 	if l.Rollup != nil {
-		s.put(e, l.run, run{every: l.Rollup.Every, erased: true}.String(), codec.Lifetime{})
+		s.put(e, l.rollup("run"), run{every: l.Rollup.Every, erased: true}.String(), codec.Lifetime{})
 	}
 }
 
@@ -284,7 +288,7 @@ func (w *side) seal(p *Schema, e *state) {
 		if l.Rollup == nil {
 			continue
 		}
-		if _, marked := w.get(e, l.mark); !marked {
+		if _, marked := w.get(e, l.rollup("mark")); !marked {
 			continue
 		}
 		found := w.event(p, t, e)
@@ -292,14 +296,14 @@ func (w *side) seal(p *Schema, e *state) {
 			o := &w.places.all[c.key]
 			return o.table == l.Place && o.rows == l.Rows && o.family == l.Rollup.Family
 		})
-		r := run{every: l.Rollup.Every, inexact: w.late(l.Layout, e)}
+		r := run{every: l.Rollup.Every, inexact: w.late(l, e)}
 		if found != nil {
 			r.add(countOfEvents, one)
 		}
 		for _, f := range l.Rollup.Fields {
-			r.add(f.Name, found.coded(l.Layout, f.Field))
+			r.add(f.Name, found.coded(l, f.Field))
 		}
-		w.put(e, l.run, r.String(), codec.Lifetime{})
+		w.put(e, l.rollup("run"), r.String(), codec.Lifetime{})
 	}
 }
 

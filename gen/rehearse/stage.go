@@ -24,7 +24,6 @@ type stage struct {
 	values numbered[string] // of cells
 	ids    map[string]int   // of states
 	states []*state
-	plans  map[*Layout]*plan
 }
 
 // numbered are values, each of which has a number.
@@ -57,7 +56,7 @@ const maxLives = 31
 
 // newStage returns the stage for an epoch and all before it.
 func newStage(e *Epoch) *stage {
-	s := &stage{starts: []time.Time{{}}, stamps: []codec.Lifetime{{}}, ids: map[string]int{}, plans: map[*Layout]*plan{}}
+	s := &stage{starts: []time.Time{{}}, stamps: []codec.Lifetime{{}}, ids: map[string]int{}}
 	cells := map[[2]string]*written{}
 	walk(e, map[*Epoch]bool{}, func(e *Epoch) { s.collect(e, cells) })
 	for _, key := range slices.SortedFunc(maps.Keys(cells), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {

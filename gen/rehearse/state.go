@@ -42,9 +42,9 @@ func (e *state) next(did string) *state {
 func (e *state) lacks(field string) bool { return strings.Contains(e.absent, sep+field+sep) }
 
 // get returns the value of a cell.
-func (s *stage) get(e *state, key int32) (string, bool) {
+func (s *stage) get(e *state, at place) (string, bool) {
 	for _, c := range e.cells {
-		if c.key == key {
+		if s.places.all[c.key] == at {
 			return s.values.all[c.value], true
 		}
 	}
@@ -52,9 +52,9 @@ func (s *stage) get(e *state, key int32) (string, bool) {
 }
 
 // put sets a cell. The cells of a state are shared with others, and never changed.
-func (s *stage) put(e *state, key int32, value string, by codec.Lifetime) {
-	c := cell{key, s.values.number(value), s.stamp(by)}
-	i, found := slices.BinarySearchFunc(e.cells, key, func(c cell, key int32) int { return cmp.Compare(c.key, key) })
+func (s *stage) put(e *state, at place, value string, by codec.Lifetime) {
+	c := cell{s.places.number(at), s.values.number(value), s.stamp(by)}
+	i, found := slices.BinarySearchFunc(e.cells, c.key, func(c cell, key int32) int { return cmp.Compare(c.key, key) })
 	if found && e.cells[i] == c {
 		return
 	}

@@ -58,19 +58,18 @@ func (f *found) coded(l *Layout, id string) string {
 
 // event returns what a program finds in a table of an event; nil if it finds none.
 func (w *side) event(p *Schema, t *Table, e *state) *found {
-	at := t.at(w.starts[e.period])
-	if at == nil {
+	l := t.at(w.starts[e.period])
+	if l == nil {
 		return nil
 	}
-	l := w.plan(p, at)
 	seen := l.Form != ""
-	if seen && !slices.ContainsFunc(l.forms, func(key int32) bool { _, has := w.get(e, key); return has }) {
+	if seen && !slices.ContainsFunc(l.Families, func(f Family) bool { _, has := w.get(e, l.form(f.Name)); return has }) {
 		return nil
 	}
 	out := &found{values: map[string]string{}, codes: map[string]string{}}
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		if code, c := w.find(e, l.fields[i]); c != nil {
+		if code, c := w.find(e, l, f.ID); c != nil {
 			seen = true
 			out.codes[f.ID], out.values[f.ID] = code, w.program.decode(f.ID, c, c.Coding, c.Named, code)
 			continue
@@ -92,11 +91,11 @@ func (w *side) event(p *Schema, t *Table, e *state) *found {
 }
 
 // find returns the stored value of a field, and the column that it is in; nil if no cell has it.
-func (s *stage) find(e *state, columns []planned) (string, *Column) {
-	for i := range columns {
-		for _, key := range columns[i].at {
-			if code, has := s.get(e, key); has {
-				return code, columns[i].Column
+func (s *stage) find(e *state, l *Layout, field string) (string, *Column) {
+	for _, c := range l.columns(field) {
+		for _, family := range c.in(l) {
+			if code, has := s.get(e, l.place(c, family)); has {
+				return code, c
 			}
 		}
 	}
@@ -105,11 +104,10 @@ func (s *stage) find(e *state, columns []planned) (string, *Column) {
 
 // column returns the column in which a program finds a field of an event, given its ID; nil if it finds none.
 func (w *side) column(p *Schema, t *Table, id string, e *state) *Column {
-	i := slices.IndexFunc(p.Fields, func(f Field) bool { return f.ID == id })
-	if t == nil || i < 0 || t.at(w.starts[e.period]) == nil {
+	if t == nil || p.field(id) == nil || t.at(w.starts[e.period]) == nil {
 		return nil
 	}
-	_, out := w.find(e, w.plan(p, t.at(w.starts[e.period])).fields[i])
+	_, out := w.find(e, t.at(w.starts[e.period]), id)
 	return out
 }
 
@@ -192,21 +190,17 @@ func (w *side) showIn(p *Schema, t *Table, e *state, out []string) []string {
 	if t.Newest {
 		return out
 	}
-	var at *plan
-	if l != nil {
-		at = w.plan(p, l)
-	}
 	for _, width := range w.widths {
-		out = append(out, w.window(at, nil, e, found, width))
+		out = append(out, w.window(l, nil, e, found, width))
 		for i := range p.Fields {
-			out = append(out, w.window(at, &p.Fields[i], e, found, width))
+			out = append(out, w.window(l, &p.Fields[i], e, found, width))
 		}
 	}
 	return out
 }
 
 // window returns what a window shows of a field, or, if that is nil, of the number of events.
-func (w *side) window(l *plan, f *Field, e *state, found *found, width time.Duration) string {
+func (w *side) window(l *Layout, f *Field, e *state, found *found, width time.Duration) string {
 	value := None
 	switch {
 	case found == nil || found.failed != "":
@@ -218,9 +212,9 @@ func (w *side) window(l *plan, f *Field, e *state, found *found, width time.Dura
 	if l == nil || l.Rollup == nil || l.Rollup.Idle {
 		return value
 	}
-	unsure := found == nil && w.late(l.Layout, e)
-	_, marked := w.get(e, l.mark)
-	text, sealed := w.get(e, l.run)
+	unsure := found == nil && w.late(l, e)
+	_, marked := w.get(e, l.rollup("mark"))
+	text, sealed := w.get(e, l.rollup("run"))
 	if marked || !sealed {
 		if marked && unsure {
 			return Inexact
