@@ -159,12 +159,12 @@ func (c *comparer) holds(family string) bool {
 
 // column returns the column of new events of which a rollup has statistics under a name.
 func column(l *lock.Layout, name string) (lock.Column, bool) {
-	live := l.Live()
-	i := slices.IndexFunc(live, func(c lock.Column) bool { return c.Key == name || item(c) == name })
-	if i < 0 {
-		return lock.Column{}, false
+	for i := range l.Columns {
+		if c := &l.Columns[i]; !c.Retired && c.Was == "" && (c.Key == name || item(*c) == name) {
+			return *c, true
+		}
 	}
-	return live[i], true
+	return lock.Column{}, false
 }
 
 // reads reports whether statistics of values of a type are also those of another one.
