@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -88,19 +89,18 @@ func readAll(in *os.File) error {
 // try reads a file in a child process. The error says why that cannot be done.
 func try(file *os.File) error {
 	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	var problem bytes.Buffer
 	child := exec.Command(program)
 	child.Env = append(os.Environ(), isChild+"=1")
 	child.Stdin, child.Stderr = file, &problem
-	err = child.Run()
-	if _, ended := errors.AsType[*exec.ExitError](err); err == nil {
-		return nil
-	} else if !ended {
+	if err == nil {
+		err = child.Run()
+	}
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		first, _, _ := strings.Cut(problem.String(), "\n")
+		return fmt.Errorf("it cannot be read: %s", cmp.Or(first, err.Error()))
+	} else if err != nil {
 		return fmt.Errorf("it is read in a child process, which does not start: %w", err)
 	}
-	first, _, _ := strings.Cut(problem.String(), "\n")
-	return fmt.Errorf("it cannot be read: %s", first)
+	return nil
 }
