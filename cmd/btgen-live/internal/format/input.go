@@ -180,14 +180,18 @@ func (p *builder) parserOf(c *Column) func(text []byte) (any, error) {
 		}
 	case schema.Bytes:
 		return func(text []byte) (any, error) {
-			if digits, ok := p.hexDigits(text); ok {
-				v, err := hex.AppendDecode([]byte{}, digits)
-				if err != nil {
-					err = &valueError{fmt.Sprintf("\"%s\" is not a valid %s", shown(text), c.Type), "pairs of hexadecimal digits"}
-				}
-				return v, err
+			digits, isHex := bytes.CutPrefix(text, []byte(`\x`)) // of PostgreSQL
+			if !isHex && p.options.CSV.cql {
+				digits, isHex = bytes.CutPrefix(text, []byte("0x"))
 			}
-			return own(text)
+			if !isHex {
+				return own(text)
+			}
+			v, err := hex.AppendDecode([]byte{}, digits)
+			if err != nil {
+				err = &valueError{fmt.Sprintf("\"%s\" is not a valid %s", shown(text), c.Type), "pairs of hexadecimal digits"}
+			}
+			return v, err
 		}
 	}
 	return own
@@ -203,17 +207,6 @@ func (p *builder) parse(column int, text []byte, kind Kind) (any, error) {
 		err = exact(&p.columns[column].Field, v, text, kind)
 	}
 	return v, err
-}
-
-// hexDigits returns the digits of bytes as PostgreSQL or Cassandra write them.
-func (p *builder) hexDigits(text []byte) ([]byte, bool) {
-	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {
-		return digits, true
-	}
-	if digits, ok := bytes.CutPrefix(text, []byte("0x")); ok && p.options.CSV.cql {
-		return digits, true
-	}
-	return nil, false
 }
 
 // start starts an event, in memory that the next one takes.
