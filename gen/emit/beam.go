@@ -69,12 +69,12 @@ func (s *schemaFile) beamAccess() jen.Code {
 		}`, s.layout.Package+"beam", queries)
 }
 
-// of is the member of the event e, as a value without a named type.
+// of is the member of the event e, as a value that the codec appends.
 func (s *beamSource) of(m *member) *jen.Statement {
 	switch {
 	case m.field != nil:
-		return s.encodable(m.field)
-	case m.named != nil:
+		return s.value(m.field)
+	case m.named != nil: // a class is an int
 		return s.code("int64(e.$1)", m.name)
 	}
 	return s.code("e.$1", m.name)
@@ -189,14 +189,14 @@ func (s *beamSource) appendMember(m *member) jen.Code {
 	if m.json == "" {
 		return (*jen.Statement)(nil)
 	}
-	appended := s.code("dst = codec.$1(dst, $2, $3)", "AppendJSON"+m.codec, jen.Lit(m.json), s.of(m))
+	line := s.code("dst = codec.$1(dst, $2, $3)", "AppendJSON"+appended(m.codec), jen.Lit(m.json), s.of(m))
 	switch {
 	case m.named != nil:
-		appended = s.code("dst = codec.AppendJSONString(dst, $1, e.$2.String())", jen.Lit(m.json), m.name)
+		line = s.code("dst = codec.AppendJSONString(dst, $1, e.$2.String())", jen.Lit(m.json), m.name)
 	case m.codec == "JSON" || strings.HasPrefix(m.codec, "Float"):
-		appended = s.code("dst = beamstore.$1(dst, $2, $3)", "AppendJSON"+m.codec, jen.Lit(m.json), s.of(m))
+		line = s.code("dst = beamstore.$1(dst, $2, $3)", "AppendJSON"+m.codec, jen.Lit(m.json), s.of(m))
 	case m.field == nil && m.codec == "Timestamp" && m.name != "Time": // zero if there is none
-		appended = s.code("if !e.$1.IsZero() {\n$2\n}", m.name, appended)
+		line = s.code("if !e.$1.IsZero() {\n$2\n}", m.name, line)
 	}
-	return s.ifSet(m.field, appended)
+	return s.ifSet(m.field, line)
 }

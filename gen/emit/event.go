@@ -26,11 +26,7 @@ func (s *schemaFile) check() jen.Code {
 func (s *schemaFile) checkField(f *layout.Field) *jen.Statement {
 	check, value := suffix(f.Type), s.value(f)
 	switch f.Type {
-	case schema.String, schema.Timestamp:
-		if f.Optional {
-			return s.code("c.$1($2, $3)", "Optional"+check, jen.Lit(f.Name), s.member(f))
-		}
-	case schema.JSON:
+	case schema.String, schema.Timestamp, schema.JSON:
 	case schema.Enum:
 		return s.ifSet(f, s.code("c.Enum($1, $2, $3)", jen.Lit(f.Name), s.names.Field(f).EnumNames, s.encodable(f)))
 	case schema.Float32, schema.Float64:
@@ -59,7 +55,7 @@ func (s *schemaFile) appendProto() jen.Code {
 			$1
 			return dst
 		}`, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
-		return s.ifSet(f, s.appendValue(suffix(f.Type), f.Number, f.Explicit(), s.encodable(f)))
+		return s.ifSet(f, s.appendValue(suffix(f.Type), f.Number, f.Explicit(), s.value(f)))
 	}))
 }
 
@@ -68,6 +64,12 @@ func (s *schemaFile) appendValue(suffix string, number int, explicit bool, value
 	presence := "Implicit"
 	if explicit {
 		presence = "Explicit"
+	}
+	switch appended(suffix) {
+	case "Int", "Uint", "Enum":
+		suffix = "Integer"
+	case "JSON":
+		suffix = "Bytes"
 	}
 	return s.code("dst = codec.$1(dst, $2, codec.$3, $4)", "AppendProto"+suffix, number, presence, value)
 }
@@ -203,7 +205,7 @@ func (s *schemaFile) appendJSON() jen.Code {
 		if f.Type == schema.Enum {
 			args = append(args, jen.Id(s.names.Field(f).EnumNames))
 		}
-		return s.ifSet(f, s.code("dst = codec.$1($2)", "AppendJSON"+suffix(f.Type), jen.List(append(args, s.encodable(f))...)))
+		return s.ifSet(f, s.code("dst = codec.$1($2)", "AppendJSON"+appended(suffix(f.Type)), jen.List(append(args, s.encodable(f))...)))
 	}))
 }
 

@@ -75,7 +75,7 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 
 		// values points to the content of the key.
 		func (k *$1) values() *codec.KeyValues { return &codec.KeyValues$11 }`,
-		n.Key, t.ID+ofEvents(t), "\t"+sample.ShowKey(t.Key.String()), example, keyNotes(s.layout, t), members, n.KeyVar,
+		n.Key, t.ID+ofEvents(t), "\t"+sample.KeyNames(t), example, keyNotes(s.layout, t), members, n.KeyVar,
 		text, prefix, n.ParseKey, s.keyValues(t))
 }
 

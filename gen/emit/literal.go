@@ -18,6 +18,9 @@ var constants = map[any]string{
 	codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos", codec.BinaryTime: "BinaryTime",
 	codec.BinarySeconds: "BinarySeconds", codec.BinaryMillis: "BinaryMillis", codec.BinaryNanos: "BinaryNanos", codec.BinaryShortSeconds: "BinaryShortSeconds",
 
+	codec.KeyText: "KeyText", codec.KeyDecimal: "KeyDecimal", codec.KeyHex: "KeyHex", codec.KeyBase64URL: "KeyBase64URL", codec.KeyBase32Hex: "KeyBase32Hex",
+	codec.KeyRaw: "KeyRaw", codec.KeyBinary: "KeyBinary", codec.KeyBigEndian: "KeyBigEndian", codec.KeyLittleEndian: "KeyLittleEndian",
+
 	codec.MaxInt32: "MaxInt32", codec.MaxUint32: "MaxUint32", codec.MaxInt64: "MaxInt64", codec.MaxUint64: "MaxUint64",
 
 	codec.NumberLabel: "NumberLabel", codec.ISOWeekLabel: "ISOWeekLabel",
@@ -35,8 +38,6 @@ func (s *source) lit(v any) *jen.Statement { return s.litOf(reflect.ValueOf(v), 
 // litOf renders a value. Without its type, it is an element of a slice.
 func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
 	switch of := v.Interface().(type) {
-	case codec.KeyEncoding:
-		return s.codec(of.Constant())
 	case time.Duration:
 		return gocode.Duration(of)
 	case time.Time:

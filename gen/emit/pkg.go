@@ -125,7 +125,7 @@ func (p *goPackage) picture() string {
 				rules = append(rules, f.GC.String())
 			}
 			slices.Sort(rules)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Name, t.ID, strings.Join(slices.Compact(rules), "; "), sample.ShowKey(t.Key.String()))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Name, t.ID, strings.Join(slices.Compact(rules), "; "), sample.KeyNames(t))
 		}
 	}
 	_ = w.Flush() // to a builder

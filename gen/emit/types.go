@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -13,6 +14,14 @@ import (
 
 // suffix is the suffix of the names of the codec's functions for a type.
 func suffix(t schema.Type) string { return t.Traits().Codec }
+
+// appended is the suffix of the functions that append a value to JSON: integers of all widths have the same.
+func appended(suffix string) string {
+	if strings.HasSuffix(suffix, "nt32") || strings.HasSuffix(suffix, "nt64") {
+		return suffix[:len(suffix)-2]
+	}
+	return suffix
+}
 
 // goType is the Go type of a value, without regard to whether it is optional.
 func (s *schemaFile) goType(f *layout.Field) *jen.Statement {

@@ -173,7 +173,7 @@ func bundleWords(l *layout.Layout, t *layout.Table) string {
 // key explains the row key.
 func (b *builder) key(of *document.Section, l *layout.Layout, t *layout.Table) {
 	out := of.Section("row key")
-	out.Say(sample.ShowKey(t.Key.String()))
+	out.Say(sample.KeyNames(t))
 	key := keyOf(l, t)
 	if key.Example.Hex != "" {
 		out.Add(document.Part{Key: key})
@@ -247,7 +247,7 @@ func periods(of *document.Section, l *layout.Layout, t *layout.Table) {
 			family = p.Families[0].Name
 		}
 		table.Row(nil, spanWords(instant(p.Since), instant(p.Until)), p.Pattern.String()+" in "+p.ID+":"+family,
-			sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
+			sample.KeyNames(p), means, sample.ShowKey(sample.Key(l, p)))
 	}
 	out.Note(`The time of an event determines its layout, no matter when it is written.
 		Reads continue from one layout to the next.`)

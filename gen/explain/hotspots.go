@@ -106,7 +106,7 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 func (s *simulation) run() {
 	r := hotspot.Simulate(s.l, s.table, s.load)
 	h := s.heat
-	h.Key, h.Seed, h.Hottest = sample.ShowKey(s.table.Key.String()), s.load.Seed, r.Hottest
+	h.Key, h.Seed, h.Hottest = sample.KeyNames(s.table), s.load.Seed, r.Hottest
 	h.Step = schema.FormatDuration(r.Width.Truncate(time.Second))
 	h.Hot = h.Load == "writes" && (s.load.New || !hotspot.Spreads(s.l, s.table, s.load.Load))
 	for _, band := range r.Heat {

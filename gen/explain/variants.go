@@ -226,7 +226,7 @@ func retimed(g schema.Segment, p codec.Pattern) schema.Segment {
 
 // counted reports whether a time format counts from 1970.
 func counted(format string) bool {
-	f, err := codec.ParseTimeFormat(format)
+	f, err := layout.ParseTime(format)
 	return err == nil && f.Kind != codec.LayoutTime
 }
 

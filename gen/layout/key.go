@@ -161,11 +161,11 @@ func (r *resolver) form(t *Table, out *codec.Segment, g *schema.Segment) {
 	}
 	switch {
 	case g.Encoding.IsSet():
-		encoding, err := codec.ParseKeyEncoding(g.Encoding.V)
-		if err != nil {
+		i := slices.Index(codec.KeyEncodings(), g.Encoding.V)
+		if i < 0 {
 			return // the language has no other encodings
 		}
-		form.Encoding, pos = encoding, g.Encoding.Pos
+		form.Encoding, pos = codec.KeyEncoding(i), g.Encoding.Pos
 	case t.Delimiter != "" || out.Type == codec.StringSegment:
 	case out.Type == codec.BytesSegment:
 		form.Encoding = codec.KeyRaw
@@ -201,7 +201,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	if !g.Format.IsSet() {
 		text = r.defaultTime(t)
 	}
-	format, err := codec.ParseTimeFormat(text)
+	format, err := ParseTime(text)
 	if err != nil {
 		r.refuse(g.Format.Pos, "K24", "bad-time", text, goLayout(text, r.layoutFor(t)))
 		return
@@ -245,7 +245,7 @@ var zones = strings.NewReplacer("Z07:00", "", "-07:00", "", "-0700", "", " MST",
 func translated(text string) string {
 	for _, layout := range []string{strftime.Replace(text), datePatterns.Replace(text), zones.Replace(text), text} {
 		layout = strings.ReplaceAll(layout, " ", "T")
-		if _, err := codec.ParseTimeFormat(layout); err == nil && layout != text {
+		if _, err := ParseTime(layout); err == nil && layout != text {
 			return layout
 		}
 	}
@@ -272,11 +272,7 @@ func (r *resolver) reversed(f codec.TimeFormat, g *schema.Segment) codec.TimeFor
 		r.reject(g.Reverse.Pos, "reversed-format", f)
 		return f
 	}
-	from := codec.Largest
-	if g.From.IsSet() {
-		from, _ = codec.ParseMinuend(g.From.V) // the language has no others
-	}
-	out, err := f.Reversed(from)
+	out, err := Reversed(f, ParseMinuend(g.From.V))
 	if err != nil {
 		message, hint := wanted(err)
 		r.reject(g.From.Pos, "bad-layout", message, hint)
@@ -292,7 +288,7 @@ var layouts = []string{"2006-01-02", "2006-01-02-15", "2006-01-02-1504", "2006-0
 // the default format.
 func (r *resolver) layoutFor(t *Table) string {
 	for _, layout := range layouts {
-		f, err := codec.ParseTimeFormat(layout)
+		f, err := ParseTime(layout)
 		if err == nil && (t.Delimiter == "" || !strings.Contains(layout, t.Delimiter)) && r.layout.Precision%f.Resolution() == 0 {
 			return layout
 		}
@@ -348,7 +344,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		r.reject(s.Key, "no-metric", t.Pattern, wanted)
 	}
 	r.checkAllSeries(t, s, wanted, seen)
-	if bucket := t.Bucket; t.Delimiter == "" && t.Pattern.Bucketed() && !t.Endless() && t.BucketPos.IsValid() && bucket.Width() == 0 && bucket.Validate() == nil {
+	if bucket := t.Bucket; t.Delimiter == "" && t.Pattern.Bucketed() && !t.Endless() && t.BucketPos.IsValid() && bucket.Width() == 0 && CheckBucket(bucket) == nil {
 		r.reject(t.BucketPos, "wide-label", bucket.Label, diag.Code(schema.Quoted(bucket.Label.Prefix+"%04d"+bucket.Label.Suffix)))
 	}
 }
@@ -452,7 +448,7 @@ func (r *resolver) checkJoined(t *Table) {
 		case t.Width(&g) > 0 || t.Unknown:
 		case i >= t.TimeIndex() && t.TimeIndex() >= 0:
 			r.refuse(pos, "K20", "joined-after-time")
-		case !t.FixedAfter(i):
+		case slices.ContainsFunc(t.Segments[i+1:], func(next codec.Segment) bool { return t.Width(&next) == 0 }):
 			r.refuse(pos, "K20", "joined-widths", g.Title())
 		}
 	}

@@ -44,7 +44,7 @@ func TestDefaultLabel(t *testing.T) {
 		table := strings.Replace(cells(test.bucket, "{max_age: 1d}"), `"#"`, fmt.Sprintf("%q", test.delimiter), 1)
 		bucket := testschema.Tables(t, "1s", table).Tables[0].Bucket
 		compare(t, test.want, bucket.Label.Format.Layout, test.bucket, test.delimiter)
-		assert.Is(t, nil, bucket.Validate())
+		assert.Is(t, nil, layout.CheckBucket(bucket))
 	}
 }
 

@@ -107,10 +107,10 @@ func (t *Table) Complete() bool {
 		return false
 	}
 	if t.Endless() {
-		return t.Bucket.Validate() == nil && !t.Has(codec.BucketSegment) && !t.Has(codec.TimeSegment)
+		return CheckBucket(t.Bucket) == nil && !t.Has(codec.BucketSegment) && !t.Has(codec.TimeSegment)
 	}
 	bucketed := t.Segments[t.TimeIndex()].Kind == codec.BucketSegment
-	return bucketed == t.Pattern.Bucketed() && (!bucketed || t.Bucket.Validate() == nil)
+	return bucketed == t.Pattern.Bucketed() && (!bucketed || CheckBucket(t.Bucket) == nil)
 }
 
 // Ages returns the shortest and the longest maximum age of the families; 0 if a family
@@ -194,7 +194,7 @@ var widths = []time.Duration{
 func (t *Table) WithBucket(l *Layout, width time.Duration) *Table {
 	out := *t
 	out.Bucket = codec.Bucket{Every: width}
-	out.Bucket.Label, _ = codec.ParseLabel(defaultLabel(out.Bucket, t.Delimiter)) // default labels are valid
+	out.Bucket.Label, _ = ParseLabel(defaultLabel(out.Bucket, t.Delimiter)) // default labels are valid
 	out.Slots = int64(width / l.Precision)
 	if t.Endless() {
 		out.Segments = append(slices.Clip(t.Segments), codec.Segment{Kind: codec.BucketSegment})

@@ -197,7 +197,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		label = schema.Value[string]{V: defaultLabel(t.Bucket, t.Delimiter), Pos: s.Bucket.Pos}
 	}
 	t.BucketPos = label.Pos
-	parsed, err := codec.ParseLabel(label.V)
+	parsed, err := ParseLabel(label.V)
 	if err != nil {
 		r.badLabel(t, label, err)
 		return
@@ -214,7 +214,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 
 // badLabel reports a label that cannot be parsed.
 func (r *resolver) badLabel(t *Table, label schema.Value[string], err error) {
-	if _, dated := codec.ParseLabel("2006-" + label.V); dated == nil {
+	if _, dated := ParseLabel("2006-" + label.V); dated == nil {
 		r.refuse(label.Pos, "K14", "no-year", label.V, diag.Code(schema.Quoted("2006-"+label.V)))
 		return
 	}
@@ -257,13 +257,13 @@ func originProposal(s *schema.Table, label string) string {
 // validateBucket rejects buckets whose labels are not distinct. pos is the position of
 // the label.
 func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
-	err := t.Bucket.Validate()
+	err := CheckBucket(t.Bucket)
 	if err == nil {
 		return
 	}
 	uncounted := t.Bucket
 	uncounted.Origin = time.Time{}
-	if s.Bucket.Origin.IsSet() && uncounted.Validate() == nil {
+	if s.Bucket.Origin.IsSet() && CheckBucket(uncounted) == nil {
 		pos = s.Bucket.Origin.Pos // valid without it
 	}
 	message, hint := wanted(err)
@@ -279,7 +279,7 @@ func defaultLabel(b codec.Bucket, delimiter string) string {
 	label := ""
 	for _, label = range []string{"2006", "2006-01", "2006-01-02", "2006-01-02T15", "2006-01-02T1504", "2006-01-02T150405"} {
 		b.Label = codec.Label{Format: codec.TimeFormat{Layout: label}}
-		if b.Validate() == nil {
+		if CheckBucket(b) == nil {
 			break
 		}
 	}
@@ -326,7 +326,7 @@ func Serializes(p codec.Pattern, s *schema.Table, fields int) bool {
 
 // valuesOf returns the encoding of the values of a type: the plainest with the same bytes.
 func valuesOf(v schema.Value[string], t schema.Type) codec.Values {
-	as, _ := codec.ParseValues(v.V) // the language has no others
+	as := named(v.V, codec.LittleEndianValues)
 	own := t.Traits()
 	if as == codec.BigEndianValues && (own.Sized == 0 || own.Sized == own.Width) || as == codec.LittleEndianValues && own.Sized == 0 {
 		return codec.BinaryValues

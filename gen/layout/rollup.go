@@ -78,7 +78,7 @@ func (r *resolver) rollup(t *Table, s *schema.Table) {
 			t.Rollup.Fields = append(t.Rollup.Fields, name.V)
 		}
 	}
-	if !t.Rollup.Divides(t.Bucket) {
+	if !divides(t.Rollup.Every, t.Bucket) {
 		name := "uneven-windows"
 		if b := t.Bucket; b.Months == 0 && of.Every.V > 0 && b.Every%of.Every.V == 0 {
 			name = "shifted-windows"
@@ -87,11 +87,24 @@ func (r *resolver) rollup(t *Table, s *schema.Table) {
 	}
 }
 
+// divides reports whether the windows of a rollup divide each bucket: windows are those of multiples of
+// their width since 1970 or, if that is a whole number of weeks, since a Monday.
+func divides(every time.Duration, b codec.Bucket) bool {
+	switch {
+	case every < time.Second || every%time.Second != 0 || b.Endless():
+		return false
+	case b.Months > 0:
+		return 24*time.Hour%every == 0
+	}
+	start := b.Start(time.Unix(0, 0))
+	return b.Every%every == 0 && codec.Bucket{Every: every}.Start(start).Equal(start)
+}
+
 // dividing returns the widest usual width of windows that divides the buckets of a table.
 func dividing(t *Table) string {
 	for _, text := range []string{"1d", "1h", "30m", "20m", "15m", "10m", "5m", "1m"} {
 		d, _ := schema.ParseDuration(text)
-		if (&codec.Rollup{Every: d}).Divides(t.Bucket) && d < t.Bucket.Widest() {
+		if divides(d, t.Bucket) && d < t.Bucket.Widest() {
 			return text
 		}
 	}

@@ -75,11 +75,11 @@ func (r *resolver) checkStateKey(t *Table) {
 		}
 	}
 	for i := range r.layout.Series {
-		for _, v := range codec.ProbeSeries(i, keys...) {
+		for _, v := range probes(i, keys...) {
 			lacks := func(o *Table) bool {
-				return !slices.ContainsFunc(o.Periods(), func(p *Table) bool { return p.Key.Holds(i, v) == nil })
+				return !slices.ContainsFunc(o.Periods(), func(p *Table) bool { return holds(&p.Key, i, v) == nil })
 			}
-			err := t.Key.Holds(i, v)
+			err := holds(&t.Key, i, v)
 			if err == nil || errors.Is(err, codec.ErrForm) || slices.ContainsFunc(serving, lacks) {
 				continue // ErrForm is a separate error
 			}

@@ -144,7 +144,7 @@ func (r reporter) bucket(other *layout.Table) string {
 	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: other.Bucket.Every}}}
 	kept := r.t.Bucket
 	kept.Every, kept.Months = other.Bucket.Every, 0
-	apart := kept.Label.Kind != codec.NumberLabel && kept.Validate() == nil // week0001 does not label a day
+	apart := kept.Label.Kind != codec.NumberLabel && layout.CheckBucket(kept) == nil // week0001 does not label a day
 	if apart {
 		out.Origin, out.Label = s.Bucket.Origin, s.Bucket.Label
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -129,10 +130,10 @@ var (
 	asDuration = text[time.Duration]{"a duration", schema.FormatDuration, schema.ParseDuration}
 	asInstant  = text[time.Time]{"a time", func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }, parseInstant}
 	asWidth    = text[schema.Span]{"a width", schema.Span.String, parseWidth}
-	asLabel    = text[codec.Label]{"a label", codec.Label.String, codec.ParseLabel}
-	asTime     = text[codec.TimeFormat]{"a time format", codec.TimeFormat.String, codec.ParseTimeFormat}
-	asMinuend  = text[codec.Minuend]{"a minuend", codec.Minuend.String, codec.ParseMinuend}
-	asEncoding = text[codec.KeyEncoding]{"an encoding", codec.KeyEncoding.String, codec.ParseKeyEncoding}
+	asLabel    = text[codec.Label]{"a label", codec.Label.String, layout.ParseLabel}
+	asTime     = text[codec.TimeFormat]{"a time format", codec.TimeFormat.String, layout.ParseTime}
+	asMinuend  = text[codec.Minuend]{"a minuend", codec.Minuend.String, known(layout.ParseMinuend)}
+	asEncoding = listed[codec.KeyEncoding]("an encoding", codec.KeyEncodings())
 	asRule     = text[codec.GCRule]{"a rule", ruleText, parseRule}
 	asType     = text[schema.Type]{"a type", schema.Type.String, known(schema.ParseType)}
 	asPattern  = text[codec.Pattern]{"a pattern", codec.Pattern.String, known(codec.ParsePattern)}
@@ -329,7 +330,7 @@ func reversed(w *words, f *codec.TimeFormat, plain codec.TimeFormat) {
 	}
 	*f = plain
 	if largest || from != codec.Largest {
-		out, err := plain.Reversed(from)
+		out, err := layout.Reversed(plain, from)
 		if err != nil {
 			w.fail("%v", err)
 		}

@@ -119,6 +119,20 @@ func ShowKey(key string) string {
 	return key
 }
 
+// KeyNames returns the names of the segments of a table as keys contain them, such as location#bucket, on one line.
+func KeyNames(t *layout.Table) string {
+	var out strings.Builder
+	for i := range t.Segments {
+		s := &t.Segments[i]
+		after := t.DelimiterAfter(i)
+		if after == "" && i < len(t.Segments)-1 && !(s.Kind == codec.ConstSegment && s.Joined) {
+			after = " "
+		}
+		out.WriteString(s.Title() + after)
+	}
+	return ShowKey(out.String())
+}
+
 // SeriesValue returns the series value with an index that examples of the table
 // have, typed as Field.Default.
 func SeriesValue(l *layout.Layout, t *layout.Table, series int) any {

@@ -15,7 +15,7 @@ var compare = assert.Same
 func TestPicture(t *testing.T) {
 	l := testschema.Tables(t, "1m", `  numbered: {pattern: bucket_new_columns, key: {delimiter: "#", segments: [{const: v1}, id, host, metric, bucket]}, bucket: {every: 1w, origin: 2022-01-03, label: "w%04d"}, family: m, ttl: {keep: forever}}
 `)
-	compare(t, "v1#id#host#metric#bucket", l.Tables[0].Key.String())
+	compare(t, "v1#id#host#metric#bucket", sample.KeyNames(l.Tables[0]))
 	compare(t, "v1#7#host#a#w0001", sample.Key(l, l.Tables[0]))
 	compare(t, "the bucket: 1w wide, labeled w%04d from 2022-01-03", prose.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // encodings are the encodings of series values in keys.
-var encodings = wordsOf(codec.KeyEncodings())
+var encodings = codec.KeyEncodings()
 
 // maxPad is the largest pad, in characters: that of raw bytes that fill a row key. Package
 // layout checks the limits of the other encodings.

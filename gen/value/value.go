@@ -146,22 +146,22 @@ var kinds = map[schema.Type]kind{
 	}.kind(),
 	schema.Int32: typed[int32, int64]{
 		func(v int64) int32 { return int32(v) }, func(v int32) int64 { return int64(v) }, func(c *codec.Codings) codec.Coding[int32] { return c.Int32 },
-		codec.AppendProtoInt32, (*codec.ProtoReader).Int32, codec.AppendJSONInt32,
+		codec.AppendProtoInteger[int32], (*codec.ProtoReader).Int32, codec.AppendJSONInt[int32],
 		func(v int64) bool { return v == int64(int32(v)) },
 	}.kind(),
 	schema.Int64: typed[int64, int64]{
 		same[int64], same[int64], func(c *codec.Codings) codec.Coding[int64] { return c.Int64 },
-		codec.AppendProtoInt64, (*codec.ProtoReader).Int64, codec.AppendJSONInt64,
+		codec.AppendProtoInteger[int64], (*codec.ProtoReader).Int64, codec.AppendJSONInt[int64],
 		nil,
 	}.kind(),
 	schema.Uint32: typed[uint32, uint64]{
 		func(v uint64) uint32 { return uint32(v) }, func(v uint32) uint64 { return uint64(v) }, func(c *codec.Codings) codec.Coding[uint32] { return c.Uint32 },
-		codec.AppendProtoUint32, (*codec.ProtoReader).Uint32, codec.AppendJSONUint32,
+		codec.AppendProtoInteger[uint32], (*codec.ProtoReader).Uint32, codec.AppendJSONUint[uint32],
 		func(v uint64) bool { return v <= math.MaxUint32 },
 	}.kind(),
 	schema.Uint64: typed[uint64, uint64]{
 		same[uint64], same[uint64], func(c *codec.Codings) codec.Coding[uint64] { return c.Uint64 },
-		codec.AppendProtoUint64, (*codec.ProtoReader).Uint64, codec.AppendJSONUint64,
+		codec.AppendProtoInteger[uint64], (*codec.ProtoReader).Uint64, codec.AppendJSONUint[uint64],
 		nil,
 	}.kind(),
 	schema.Float32: typed[float32, float64]{
@@ -187,9 +187,13 @@ var kinds = map[schema.Type]kind{
 	}.kind(),
 	schema.JSON: typed[json.RawMessage, string]{
 		func(v string) json.RawMessage { return json.RawMessage(v) }, func(v json.RawMessage) string { return string(v) }, func(c *codec.Codings) codec.Coding[json.RawMessage] { return c.JSON },
-		codec.AppendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON,
+		appendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON,
 		nil,
 	}.kind(),
+}
+
+func appendProtoJSON(dst []byte, number int, p codec.Presence, v json.RawMessage) []byte {
+	return codec.AppendProtoBytes(dst, number, p, v)
 }
 
 // present returns bytes that are not nil, because nil is the value of a missing field.
@@ -219,7 +223,7 @@ func durationKind() kind {
 // codings and the zero value.
 var enums = kind{
 	proto: func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte {
-		return codec.AppendProtoEnum(dst, f.Number, p, numberOf(f.Enum, v))
+		return codec.AppendProtoInteger(dst, f.Number, p, numberOf(f.Enum, v))
 	},
 	fromProto: func(r *codec.ProtoReader, f *layout.Field) any { return nameOf(f.Enum, r.Enum(f.Enum)) },
 	json: func(dst []byte, f *layout.Field, v any) []byte {

@@ -2458,14 +2458,18 @@ func checkSample(event any) error {
 	c.Enum("state", sampleStateNames, int64(e.State))
 	c.JSON("document", e.Document)
 	c.Enum("level", sampleLevelNames, int64(e.Level))
-	c.OptionalString("maybe_text", e.MaybeText)
+	if e.MaybeText != nil {
+		c.String("maybe_text", *e.MaybeText)
+	}
 	if e.MaybeLoad != nil {
 		c.Finite("maybe_load", float64(*e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
 		c.Finite("maybe_ratio", *e.MaybeRatio)
 	}
-	c.OptionalTimestamp("maybe_at", e.MaybeAt)
+	if e.MaybeAt != nil {
+		c.Timestamp("maybe_at", *e.MaybeAt)
+	}
 	if e.MaybeState != nil {
 		c.Enum("maybe_state", sampleMaybeStateNames, int64(*e.MaybeState))
 	}
@@ -2482,7 +2486,9 @@ func checkSample(event any) error {
 	if e.MaybeRenamed != nil {
 		c.JSON("maybe_renamed", e.MaybeRenamed)
 	}
-	c.OptionalString("maybe_name", e.MaybeName)
+	if e.MaybeName != nil {
+		c.String("maybe_name", *e.MaybeName)
+	}
 	return c.Err()
 }
 
@@ -2491,18 +2497,18 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendProtoString(dst, 1, codec.Implicit, e.Text)
 	dst = codec.AppendProtoBytes(dst, 2, codec.Implicit, e.Raw)
 	dst = codec.AppendProtoBool(dst, 3, codec.Implicit, e.Flag)
-	dst = codec.AppendProtoInt32(dst, 4, codec.Implicit, e.Small)
-	dst = codec.AppendProtoInt64(dst, 5, codec.Implicit, e.Count)
-	dst = codec.AppendProtoUint32(dst, 6, codec.Implicit, e.Mask)
-	dst = codec.AppendProtoUint64(dst, 7, codec.Implicit, e.Total)
+	dst = codec.AppendProtoInteger(dst, 4, codec.Implicit, e.Small)
+	dst = codec.AppendProtoInteger(dst, 5, codec.Implicit, e.Count)
+	dst = codec.AppendProtoInteger(dst, 6, codec.Implicit, e.Mask)
+	dst = codec.AppendProtoInteger(dst, 7, codec.Implicit, e.Total)
 	dst = codec.AppendProtoFloat32(dst, 8, codec.Implicit, e.Load)
 	dst = codec.AppendProtoFloat64(dst, 9, codec.Implicit, e.Ratio)
 	dst = codec.AppendProtoTimestamp(dst, 10, codec.Explicit, e.At)
 	dst = codec.AppendProtoDuration(dst, 11, codec.Implicit, e.Took)
 	dst = codec.AppendProtoUUID(dst, 12, codec.Explicit, e.ID)
-	dst = codec.AppendProtoEnum(dst, 13, codec.Explicit, int64(e.State))
-	dst = codec.AppendProtoJSON(dst, 14, codec.Implicit, e.Document)
-	dst = codec.AppendProtoEnum(dst, 15, codec.Explicit, int64(e.Level))
+	dst = codec.AppendProtoInteger(dst, 13, codec.Explicit, e.State)
+	dst = codec.AppendProtoBytes(dst, 14, codec.Implicit, e.Document)
+	dst = codec.AppendProtoInteger(dst, 15, codec.Explicit, e.Level)
 	if e.MaybeText != nil {
 		dst = codec.AppendProtoString(dst, 21, codec.Explicit, *e.MaybeText)
 	}
@@ -2513,16 +2519,16 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 		dst = codec.AppendProtoBool(dst, 23, codec.Explicit, *e.MaybeFlag)
 	}
 	if e.MaybeSmall != nil {
-		dst = codec.AppendProtoInt32(dst, 24, codec.Explicit, *e.MaybeSmall)
+		dst = codec.AppendProtoInteger(dst, 24, codec.Explicit, *e.MaybeSmall)
 	}
 	if e.MaybeCount != nil {
-		dst = codec.AppendProtoInt64(dst, 25, codec.Explicit, *e.MaybeCount)
+		dst = codec.AppendProtoInteger(dst, 25, codec.Explicit, *e.MaybeCount)
 	}
 	if e.MaybeMask != nil {
-		dst = codec.AppendProtoUint32(dst, 26, codec.Explicit, *e.MaybeMask)
+		dst = codec.AppendProtoInteger(dst, 26, codec.Explicit, *e.MaybeMask)
 	}
 	if e.MaybeTotal != nil {
-		dst = codec.AppendProtoUint64(dst, 27, codec.Explicit, *e.MaybeTotal)
+		dst = codec.AppendProtoInteger(dst, 27, codec.Explicit, *e.MaybeTotal)
 	}
 	if e.MaybeLoad != nil {
 		dst = codec.AppendProtoFloat32(dst, 28, codec.Explicit, *e.MaybeLoad)
@@ -2540,28 +2546,28 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 		dst = codec.AppendProtoUUID(dst, 32, codec.Explicit, *e.MaybeID)
 	}
 	if e.MaybeState != nil {
-		dst = codec.AppendProtoEnum(dst, 33, codec.Explicit, int64(*e.MaybeState))
+		dst = codec.AppendProtoInteger(dst, 33, codec.Explicit, *e.MaybeState)
 	}
 	if e.MaybeDocument != nil {
-		dst = codec.AppendProtoJSON(dst, 34, codec.Explicit, e.MaybeDocument)
+		dst = codec.AppendProtoBytes(dst, 34, codec.Explicit, e.MaybeDocument)
 	}
 	dst = codec.AppendProtoString(dst, 41, codec.Explicit, e.DefaultText)
 	dst = codec.AppendProtoBytes(dst, 42, codec.Explicit, e.DefaultRaw)
 	dst = codec.AppendProtoBool(dst, 43, codec.Explicit, e.DefaultFlag)
-	dst = codec.AppendProtoInt32(dst, 44, codec.Explicit, e.DefaultSmall)
-	dst = codec.AppendProtoInt64(dst, 45, codec.Explicit, e.DefaultCount)
-	dst = codec.AppendProtoUint32(dst, 46, codec.Explicit, e.DefaultMask)
-	dst = codec.AppendProtoUint64(dst, 47, codec.Explicit, e.DefaultTotal)
+	dst = codec.AppendProtoInteger(dst, 44, codec.Explicit, e.DefaultSmall)
+	dst = codec.AppendProtoInteger(dst, 45, codec.Explicit, e.DefaultCount)
+	dst = codec.AppendProtoInteger(dst, 46, codec.Explicit, e.DefaultMask)
+	dst = codec.AppendProtoInteger(dst, 47, codec.Explicit, e.DefaultTotal)
 	dst = codec.AppendProtoFloat32(dst, 48, codec.Explicit, e.DefaultLoad)
 	dst = codec.AppendProtoFloat64(dst, 49, codec.Explicit, e.DefaultRatio)
 	dst = codec.AppendProtoTimestamp(dst, 50, codec.Explicit, e.DefaultAt)
 	dst = codec.AppendProtoDuration(dst, 51, codec.Explicit, e.DefaultTook)
 	dst = codec.AppendProtoUUID(dst, 52, codec.Explicit, e.DefaultID)
-	dst = codec.AppendProtoEnum(dst, 53, codec.Explicit, int64(e.DefaultState))
-	dst = codec.AppendProtoJSON(dst, 54, codec.Explicit, e.DefaultDocument)
+	dst = codec.AppendProtoInteger(dst, 53, codec.Explicit, e.DefaultState)
+	dst = codec.AppendProtoBytes(dst, 54, codec.Explicit, e.DefaultDocument)
 	dst = codec.AppendProtoFloat64(dst, 61, codec.Explicit, e.DefaultExact)
 	if e.MaybeRenamed != nil {
-		dst = codec.AppendProtoJSON(dst, 64, codec.Explicit, e.MaybeRenamed)
+		dst = codec.AppendProtoBytes(dst, 64, codec.Explicit, e.MaybeRenamed)
 	}
 	if e.MaybeName != nil {
 		dst = codec.AppendProtoString(dst, 65, codec.Explicit, *e.MaybeName)
@@ -2777,10 +2783,10 @@ func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendJSONString(dst, "text", e.Text)
 	dst = codec.AppendJSONBytes(dst, "raw", e.Raw)
 	dst = codec.AppendJSONBool(dst, "flag", e.Flag)
-	dst = codec.AppendJSONInt32(dst, "small", e.Small)
-	dst = codec.AppendJSONInt64(dst, "count", e.Count)
-	dst = codec.AppendJSONUint32(dst, "mask", e.Mask)
-	dst = codec.AppendJSONUint64(dst, "total", e.Total)
+	dst = codec.AppendJSONInt(dst, "small", e.Small)
+	dst = codec.AppendJSONInt(dst, "count", e.Count)
+	dst = codec.AppendJSONUint(dst, "mask", e.Mask)
+	dst = codec.AppendJSONUint(dst, "total", e.Total)
 	dst = codec.AppendJSONFloat32(dst, "load", e.Load)
 	dst = codec.AppendJSONFloat64(dst, "ratio", e.Ratio)
 	dst = codec.AppendJSONTimestamp(dst, "at", e.At)
@@ -2799,16 +2805,16 @@ func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
 		dst = codec.AppendJSONBool(dst, "maybe_flag", *e.MaybeFlag)
 	}
 	if e.MaybeSmall != nil {
-		dst = codec.AppendJSONInt32(dst, "maybe_small", *e.MaybeSmall)
+		dst = codec.AppendJSONInt(dst, "maybe_small", *e.MaybeSmall)
 	}
 	if e.MaybeCount != nil {
-		dst = codec.AppendJSONInt64(dst, "maybe_count", *e.MaybeCount)
+		dst = codec.AppendJSONInt(dst, "maybe_count", *e.MaybeCount)
 	}
 	if e.MaybeMask != nil {
-		dst = codec.AppendJSONUint32(dst, "maybe_mask", *e.MaybeMask)
+		dst = codec.AppendJSONUint(dst, "maybe_mask", *e.MaybeMask)
 	}
 	if e.MaybeTotal != nil {
-		dst = codec.AppendJSONUint64(dst, "maybe_total", *e.MaybeTotal)
+		dst = codec.AppendJSONUint(dst, "maybe_total", *e.MaybeTotal)
 	}
 	if e.MaybeLoad != nil {
 		dst = codec.AppendJSONFloat32(dst, "maybe_load", *e.MaybeLoad)
@@ -2834,10 +2840,10 @@ func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendJSONString(dst, "default_text", e.DefaultText)
 	dst = codec.AppendJSONBytes(dst, "default_raw", e.DefaultRaw)
 	dst = codec.AppendJSONBool(dst, "default_flag", e.DefaultFlag)
-	dst = codec.AppendJSONInt32(dst, "default_small", e.DefaultSmall)
-	dst = codec.AppendJSONInt64(dst, "default_count", e.DefaultCount)
-	dst = codec.AppendJSONUint32(dst, "default_mask", e.DefaultMask)
-	dst = codec.AppendJSONUint64(dst, "default_total", e.DefaultTotal)
+	dst = codec.AppendJSONInt(dst, "default_small", e.DefaultSmall)
+	dst = codec.AppendJSONInt(dst, "default_count", e.DefaultCount)
+	dst = codec.AppendJSONUint(dst, "default_mask", e.DefaultMask)
+	dst = codec.AppendJSONUint(dst, "default_total", e.DefaultTotal)
 	dst = codec.AppendJSONFloat32(dst, "default_load", e.DefaultLoad)
 	dst = codec.AppendJSONFloat64(dst, "default_ratio", e.DefaultRatio)
 	dst = codec.AppendJSONTimestamp(dst, "default_at", e.DefaultAt)

@@ -472,6 +472,8 @@ func checkSparse(event any) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("sensor", e.Sensor)
-	c.OptionalString("note", e.Note)
+	if e.Note != nil {
+		c.String("note", *e.Note)
+	}
 	return c.Err()
 }

@@ -230,8 +230,8 @@ func TestSerializedFieldsOfOlderEvents(t *testing.T) {
 		blob := bytes.Replace(message, field, bytes.Join(fields, nil), 1)
 		return e, parseSampleProto(&e, blob)
 	}
-	amount, units := codec.AppendProtoInt64(nil, 62, codec.Explicit, 5), codec.AppendProtoUint32(nil, 63, codec.Explicit, 4)
-	e, err = parsedProto(amount, codec.AppendProtoEnum(nil, 66, codec.Explicit, 1))
+	amount, units := codec.AppendProtoInteger[int64](nil, 62, codec.Explicit, 5), codec.AppendProtoInteger[uint32](nil, 63, codec.Explicit, 4)
+	e, err = parsedProto(amount, codec.AppendProtoInteger[int64](nil, 66, codec.Explicit, 1))
 	if err != nil || e.DefaultExact != 5 || e.MaybeName == nil || *e.MaybeName != "high" {
 		t.Errorf("protobuf: %+v, %v", e, err)
 	}
@@ -248,7 +248,7 @@ func TestSerializedFieldsOfOlderEvents(t *testing.T) {
 		}
 	}
 	var refused *codec.FieldError
-	if _, err = parsedProto(codec.AppendProtoInt64(nil, 62, codec.Explicit, 1<<53+1)); !errors.Is(err, codec.ErrInexact) || !errors.As(err, &refused) || refused.Field != "default_exact" {
+	if _, err = parsedProto(codec.AppendProtoInteger[int64](nil, 62, codec.Explicit, 1<<53+1)); !errors.Is(err, codec.ErrInexact) || !errors.As(err, &refused) || refused.Field != "default_exact" {
 		t.Errorf("protobuf with a large integer: %v", err)
 	}
 }

@@ -521,7 +521,7 @@ func checkActivity(event any) error {
 
 // appendActivityProto appends the fields of an event in protobuf wire format; activity.proto describes it.
 func appendActivityProto(dst []byte, e *ActivityEvent) []byte {
-	dst = codec.AppendProtoEnum(dst, 1, codec.Explicit, int64(e.Kind))
+	dst = codec.AppendProtoInteger(dst, 1, codec.Explicit, e.Kind)
 	dst = codec.AppendProtoString(dst, 2, codec.Implicit, e.Text)
 	return dst
 }

@@ -743,7 +743,7 @@ func appendDailyProto(dst []byte, e *DailyEvent) []byte {
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.TempMax)
 	dst = codec.AppendProtoFloat64(dst, 3, codec.Implicit, e.TempMin)
 	dst = codec.AppendProtoFloat32(dst, 4, codec.Implicit, e.Wind)
-	dst = codec.AppendProtoEnum(dst, 5, codec.Explicit, int64(e.Weather))
+	dst = codec.AppendProtoInteger(dst, 5, codec.Explicit, e.Weather)
 	return dst
 }
 

@@ -522,14 +522,16 @@ func checkMeterReading(event any) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)
-	c.OptionalString("alarm", e.Alarm)
+	if e.Alarm != nil {
+		c.String("alarm", *e.Alarm)
+	}
 	return c.Err()
 }
 
 // appendMeterReadingProto appends the fields of an event in protobuf wire format; meter_reading.proto describes
 // it.
 func appendMeterReadingProto(dst []byte, e *MeterReadingEvent) []byte {
-	dst = codec.AppendProtoInt64(dst, 1, codec.Implicit, e.Power)
+	dst = codec.AppendProtoInteger(dst, 1, codec.Implicit, e.Power)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Voltage)
 	if e.Alarm != nil {
 		dst = codec.AppendProtoString(dst, 3, codec.Explicit, *e.Alarm)

@@ -368,7 +368,7 @@ func checkTick(event any) error {
 // appendTickProto appends the fields of an event in protobuf wire format; tick.proto describes it.
 func appendTickProto(dst []byte, e *TickEvent) []byte {
 	dst = codec.AppendProtoFloat64(dst, 1, codec.Implicit, e.Price)
-	dst = codec.AppendProtoInt64(dst, 2, codec.Implicit, e.Size)
+	dst = codec.AppendProtoInteger(dst, 2, codec.Implicit, e.Size)
 	return dst
 }
 

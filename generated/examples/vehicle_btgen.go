@@ -509,6 +509,8 @@ func checkVehicle(event any) error {
 	c.Time("time", e.Time)
 	c.String("region", e.Region)
 	c.String("line", e.Line)
-	c.OptionalString("note", e.Note)
+	if e.Note != nil {
+		c.String("note", *e.Note)
+	}
 	return c.Err()
 }

@@ -348,10 +348,10 @@ func checkBalloonCombined(event any) error {
 // appendBalloonCombinedProto appends the fields of an event in protobuf wire format; balloon_combined.proto
 // describes it.
 func appendBalloonCombinedProto(dst []byte, e *BalloonCombinedEvent) []byte {
-	dst = codec.AppendProtoInt64(dst, 1, codec.Implicit, e.Pressure)
+	dst = codec.AppendProtoInteger(dst, 1, codec.Implicit, e.Pressure)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Temperature)
-	dst = codec.AppendProtoInt64(dst, 3, codec.Implicit, e.Humidity)
-	dst = codec.AppendProtoInt64(dst, 4, codec.Implicit, e.Altitude)
+	dst = codec.AppendProtoInteger(dst, 3, codec.Implicit, e.Humidity)
+	dst = codec.AppendProtoInteger(dst, 4, codec.Implicit, e.Altitude)
 	return dst
 }
 

@@ -353,10 +353,10 @@ func checkBalloonSerialized(event any) error {
 // appendBalloonSerializedProto appends the fields of an event in protobuf wire format; balloon_serialized.proto
 // describes it.
 func appendBalloonSerializedProto(dst []byte, e *BalloonSerializedEvent) []byte {
-	dst = codec.AppendProtoInt64(dst, 1, codec.Implicit, e.Pressure)
+	dst = codec.AppendProtoInteger(dst, 1, codec.Implicit, e.Pressure)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Temperature)
-	dst = codec.AppendProtoInt64(dst, 3, codec.Implicit, e.Humidity)
-	dst = codec.AppendProtoInt64(dst, 4, codec.Implicit, e.Altitude)
+	dst = codec.AppendProtoInteger(dst, 3, codec.Implicit, e.Humidity)
+	dst = codec.AppendProtoInteger(dst, 4, codec.Implicit, e.Altitude)
 	return dst
 }
 

@@ -25,6 +25,8 @@ func decodeBit(b []byte) (bool, error) {
 	return b[0] == 1, nil
 }
 
+func appendWord(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
+
 // word64 decodes 64 bits, big-endian.
 func word64(kind string, b []byte) (uint64, error) {
 	if len(b) != 8 {
@@ -33,15 +35,12 @@ func word64(kind string, b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-func appendWord(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
-
 func decodeWordInt32(b []byte) (int32, error) {
-	if len(b) == 8 {
-		if v := int64(binary.BigEndian.Uint64(b)); v == int64(int32(v)) {
-			return int32(v), nil
-		}
+	v, err := word64("int32", b)
+	if err == nil && v != uint64(int32(v)) {
+		err = notBinary("int32", b)
 	}
-	return 0, notBinary("int32", b)
+	return int32(v), err
 }
 
 func decodeWordInt64(b []byte) (int64, error) {
@@ -50,12 +49,11 @@ func decodeWordInt64(b []byte) (int64, error) {
 }
 
 func decodeWordUint32(b []byte) (uint32, error) {
-	if len(b) == 8 {
-		if v := binary.BigEndian.Uint64(b); v <= math.MaxUint32 {
-			return uint32(v), nil
-		}
+	v, err := word64("uint32", b)
+	if err == nil && v > math.MaxUint32 {
+		err = notBinary("uint32", b)
 	}
-	return 0, notBinary("uint32", b)
+	return uint32(v), err
 }
 
 func decodeWordUint64(b []byte) (uint64, error) { return word64("uint64", b) }

@@ -1,11 +1,9 @@
 package codec
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -20,7 +18,7 @@ var EndlessBucket = Bucket{Months: (10_000 - 1970) * 12, Label: Label{Kind: endl
 const monday = 4 * 24 * 60 * 60
 
 // Bucket divides time, in UTC, into intervals of a fixed width or of whole months. Each interval is one row of a
-// series. Exactly one of Every and Months is set. All methods except [Bucket.Validate] require a valid Bucket.
+// series. Exactly one of Every and Months is set. All methods require a valid Bucket.
 type Bucket struct {
 	Every  time.Duration // fixed width: whole seconds, at least a minute
 	Months int           // calendar width, in months
@@ -212,22 +210,9 @@ func (b *Bucket) isStart(t time.Time) bool {
 // another width or origin, usually those before a change of the schema.
 func (b *Bucket) wantedLabel(s string) string {
 	if at, ok := b.parseLabel(s); ok && !at.Before(b.Min()) && at.Before(b.Max()) && !b.Start(at).Equal(at) {
-		if label, err := b.AppendLabel(nil, at); err == nil {
-			return fmt.Sprintf("the start of a bucket of %s, such as %s: the row was written with another bucket width or origin", b.width(), label)
-		}
+		return fmt.Sprintf("the start of a bucket, such as %s or %s: the row was written with another bucket width or origin", b.label(at), b.label(b.End(at)))
 	}
 	return "a label of the form " + b.Label.String() + editedLabel
-}
-
-// width returns the width of a bucket as written in a schema.
-func (b *Bucket) width() string {
-	switch {
-	case b.Months == 0:
-		return showWidth(b.Every)
-	case b.Months%12 == 0:
-		return strconv.Itoa(b.Months/12) + "y"
-	}
-	return strconv.Itoa(b.Months) + "mo"
 }
 
 func (b *Bucket) parseLabel(s string) (time.Time, bool) {
@@ -244,110 +229,4 @@ func (b *Bucket) parseLabel(s string) (time.Time, bool) {
 		return parseISOWeek(s)
 	}
 	return b.Label.Format.parse(s)
-}
-
-// Validate reports whether b has a valid width and origin and its labels are distinct.
-// The error says what to write instead.
-func (b Bucket) Validate() error {
-	if b.Endless() {
-		if b != EndlessBucket {
-			return errors.New("bucket none has no other width, origin or label")
-		}
-		return nil
-	}
-	if err := b.validateWidth(); err != nil {
-		return err
-	}
-	if err := b.validateOrigin(); err != nil {
-		return err
-	}
-	switch b.Label.Kind {
-	case NumberLabel:
-		if b.Label.Pad < 0 || b.Label.Pad > maxPad {
-			return fmt.Errorf("bucket label %s: want %%d or %%01d to %%0%dd", b.Label, maxPad)
-		}
-		return nil
-	case ISOWeekLabel:
-		if b.Every != week || (b.origin().Unix()-monday)%int64(week/time.Second) != 0 {
-			return errors.New("bucket label iso_week requires a bucket of one week (1w) with an origin on a Monday")
-		}
-		return nil
-	}
-	if err := b.Label.Format.Validate(); err != nil {
-		return fmt.Errorf("bucket label: %w", err)
-	}
-	return b.validateTimeLabel()
-}
-
-func (b Bucket) validateWidth() error {
-	switch {
-	case (b.Every != 0) == (b.Months != 0):
-		return errors.New("bucket: want either a fixed width, such as 1w, or months, such as 1mo")
-	case b.Months != 0 && (b.Months < 0 || b.Months > 1200):
-		return fmt.Errorf("bucket of %d months is not supported: want 1mo to 100y", b.Months)
-	case b.Months != 0 && 12%b.Months != 0 && b.Months%12 != 0:
-		return fmt.Errorf("bucket of %d months does not line up with the years: "+
-			"want 1mo, 2mo, 3mo, 4mo, 6mo or whole years", b.Months)
-	case b.Months == 0 && b.Every < time.Minute:
-		return fmt.Errorf("bucket of %s is too narrow: want at least 1m", b.Every)
-	case b.Every%time.Second != 0:
-		return fmt.Errorf("bucket of %s has a fraction of a second: want whole seconds", b.Every)
-	}
-	return nil
-}
-
-func (b Bucket) validateOrigin() error {
-	o := b.origin()
-	switch {
-	case o.Before(epoch) || !o.Before(year10k):
-		return fmt.Errorf("bucket origin %s is out of range: want a time from 1970 to 9999", showTime(o))
-	case o.Nanosecond() != 0:
-		return fmt.Errorf("bucket origin %s has a fraction of a second: want whole seconds", showTime(o))
-	case b.Months > 0 && !(TimeFormat{Layout: "2006-01"}).floor(o).Equal(o):
-		return fmt.Errorf("bucket origin %s is not the start of a month, as buckets of months require; want %s",
-			showTime(o), o.Format("2006-01")+"-01")
-	}
-	return nil
-}
-
-func (b Bucket) validateTimeLabel() error {
-	f := b.Label.Format
-	if b.Months > 0 {
-		if f.Months() == 12 && (b.Months%12 != 0 || b.origin().Month() != time.January) {
-			return fmt.Errorf("bucket label %s is the same for all buckets of a year: want 2006-01", f)
-		}
-		return nil
-	}
-	if b.fits(f) {
-		return nil
-	}
-	for _, layout := range []string{"2006-01-02", "2006-01-02-15", "2006-01-02-1504"} {
-		if b.fits(TimeFormat{Layout: layout}) {
-			return fmt.Errorf("bucket label %s does not distinguish buckets of %s: want %s",
-				f, showWidth(b.Every), layout)
-		}
-	}
-	return fmt.Errorf("bucket label %s does not distinguish buckets of %s: want 2006-01-02-150405",
-		f, showWidth(b.Every))
-}
-
-// fits reports whether every bucket of fixed width starts at a time that f can represent exactly.
-func (b Bucket) fits(f TimeFormat) bool {
-	r := f.Resolution()
-	return r > 0 && b.Every%r == 0 && Truncate(b.origin(), r).Equal(b.origin())
-}
-
-// showWidth returns d as written in a schema, such as 7d or 1h30m.
-func showWidth(d time.Duration) string {
-	var s strings.Builder
-	for _, u := range []struct {
-		width time.Duration
-		name  string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if n := d / u.width; n > 0 {
-			s.WriteString(strconv.FormatInt(int64(n), 10) + u.name)
-			d -= n * u.width
-		}
-	}
-	return s.String()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -67,11 +66,11 @@ var (
 		Bytes:     coding(BytesOrder, appendBytes[[]byte], func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }),
 		Bool:      coding(Unordered, appendBit, decodeBit),
 		Int32:     coding(IntegerOrder, func(dst []byte, v int32) []byte { return appendWord(dst, uint64(v)) }, decodeWordInt32),
-		Int64:     words(IntegerOrder, func(dst []byte, v int64) []byte { return appendWord(dst, uint64(v)) }, decodeWordInt64),
+		Int64:     Coding[int64]{func(dst []byte, v int64) []byte { return appendWord(dst, uint64(v)) }, decodeWordInt64, true, IntegerOrder},
 		Uint32:    coding(BytesOrder, func(dst []byte, v uint32) []byte { return appendWord(dst, uint64(v)) }, decodeWordUint32),
-		Uint64:    words(BytesOrder, appendWord, decodeWordUint64),
+		Uint64:    Coding[uint64]{appendWord, decodeWordUint64, true, BytesOrder},
 		Float32:   coding(FloatingOrder, func(dst []byte, v float32) []byte { return binary.BigEndian.AppendUint32(dst, math.Float32bits(v)) }, decodeBits32),
-		Float64:   words(FloatingOrder, func(dst []byte, v float64) []byte { return appendWord(dst, math.Float64bits(v)) }, decodeBits64),
+		Float64:   Coding[float64]{func(dst []byte, v float64) []byte { return appendWord(dst, math.Float64bits(v)) }, decodeBits64, true, FloatingOrder},
 		Timestamp: coding(IntegerOrder, func(dst []byte, v time.Time) []byte { return appendWord(dst, uint64(v.UnixNano())) }, decodeNanos),
 		Duration:  coding(IntegerOrder, func(dst []byte, v time.Duration) []byte { return appendWord(dst, uint64(v)) }, decodeNanoseconds),
 		UUID:      coding(BytesOrder, func(dst []byte, v UUID) []byte { return append(dst, v[:]...) }, decodeUUIDBytes),
@@ -87,11 +86,6 @@ var (
 // coding returns the coding of a pair of functions.
 func coding[T any](o Order, add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
 	return Coding[T]{Append: add, Decode: decode, Order: o}
-}
-
-// words is coding for numbers of 64 bits.
-func words[T int64 | uint64 | float64](o Order, add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
-	return Coding[T]{add, decode, true, o}
 }
 
 func bigEndian() Codings {
@@ -189,13 +183,6 @@ const (
 )
 
 var valuesNames = [...]string{BinaryValues: "binary", TextValues: "text", BigEndianValues: "big_endian", LittleEndianValues: "little_endian"}
-
-// ParseValues returns the encoding with the given name in schemas: binary, text, big_endian
-// or little_endian. It returns false for any other name.
-func ParseValues(name string) (Values, bool) {
-	i := slices.Index(valuesNames[:], name)
-	return Values(max(0, i)), i >= 0
-}
 
 // String returns the name of the encoding in schemas.
 func (v Values) String() string { return nameOf(v, valuesNames[:]) }

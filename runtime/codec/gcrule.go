@@ -3,7 +3,6 @@ package codec
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -118,29 +117,4 @@ func (r GCRule) compare(s GCRule) int {
 // HasAge reports whether the rule contains a maximum age.
 func (r GCRule) HasAge() bool {
 	return r.Kind == GCMaxAge || slices.ContainsFunc(r.Rules, GCRule.HasAge)
-}
-
-// WireSize returns the size in bytes of the rule as a google.bigtable.admin.v2.GcRule message. Bigtable allows 500.
-func (r GCRule) WireSize() int { return len(r.appendProto(nil)) }
-
-// appendProto appends the oneof of GcRule: max_num_versions is 1, max_age is 2, intersection is 3 and union is 4. The
-// list of rules in the last two is 1.
-func (r GCRule) appendProto(dst []byte) []byte {
-	switch r.Kind {
-	case GCMaxAge:
-		return AppendProtoDuration(dst, 2, Explicit, r.MaxAge)
-	case GCMaxVersions:
-		return AppendProtoInt32(dst, 1, Explicit, int32(min(r.MaxVersions, math.MaxInt32)))
-	case GCUnion, GCIntersection:
-		var rules []byte
-		for _, rule := range r.Rules {
-			rules = AppendProtoBytes(rules, 1, Explicit, rule.appendProto(nil))
-		}
-		number := 4
-		if r.Kind == GCIntersection {
-			number = 3
-		}
-		return AppendProtoBytes(dst, number, Explicit, rules)
-	}
-	return dst
 }

@@ -32,7 +32,6 @@ func appendMember(dst []byte, name string) []byte {
 
 // appendQuoted appends text, which must be valid UTF-8, as a JSON string.
 func appendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
-	const hexDigits = "0123456789abcdef"
 	dst = append(dst, '"')
 	from := 0
 	for i := range len(text) {
@@ -74,24 +73,14 @@ func AppendJSONBool(dst []byte, name string, v bool) []byte {
 	return strconv.AppendBool(appendMember(dst, name), v)
 }
 
-// AppendJSONInt32 appends a member with a number.
-func AppendJSONInt32(dst []byte, name string, v int32) []byte {
-	return AppendJSONInt64(dst, name, int64(v))
+// AppendJSONInt appends a member with a number.
+func AppendJSONInt[T int32 | int64](dst []byte, name string, v T) []byte {
+	return strconv.AppendInt(appendMember(dst, name), int64(v), 10)
 }
 
-// AppendJSONInt64 appends a member with a number.
-func AppendJSONInt64(dst []byte, name string, v int64) []byte {
-	return strconv.AppendInt(appendMember(dst, name), v, 10)
-}
-
-// AppendJSONUint32 appends a member with a number.
-func AppendJSONUint32(dst []byte, name string, v uint32) []byte {
-	return AppendJSONUint64(dst, name, uint64(v))
-}
-
-// AppendJSONUint64 appends a member with a number.
-func AppendJSONUint64(dst []byte, name string, v uint64) []byte {
-	return strconv.AppendUint(appendMember(dst, name), v, 10)
+// AppendJSONUint appends a member with a number.
+func AppendJSONUint[T uint32 | uint64](dst []byte, name string, v T) []byte {
+	return strconv.AppendUint(appendMember(dst, name), uint64(v), 10)
 }
 
 // AppendJSONFloat32 appends a member with the shortest number that reads back as v.

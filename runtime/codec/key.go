@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"time"
@@ -127,34 +126,30 @@ func (w *keyWriter) value(s *Segment, v *KeyValues, salt int) []byte {
 	case TimeSegment:
 		return w.time(s, w.key.Time, value(v.At))
 	case SaltSegment:
-		return appendSalt(w.buf, s.Buckets, w.key.Delimiter, salt)
+		if w.key.Delimiter == "" {
+			return appendBig(w.buf, uint64(salt), SaltWidth(s.Buckets, ""))
+		}
+		return saltForm(s.Buckets, w.key.Delimiter).appendPadded(w.buf, uint64(salt))
 	case SequenceSegment:
-		return w.number(s, SequenceForm(w.key.Delimiter), uint64(value(v.Sequence)), 32, false)
+		return w.number(s, sequenceForm(w.key.Delimiter), uint64(value(v.Sequence)), 32, false)
 	}
 	return w.series(s, v.series(s.Series))
 }
 
 // text appends a string.
 func (w *keyWriter) text(s *Segment, v string) []byte {
-	switch f := s.Form; {
-	case !utf8.ValidString(v):
+	if !utf8.ValidString(v) {
 		w.fail(s, quote(v), ErrUTF8)
-	case f.Encoding != KeyText:
-		return keyEncodings[f.Encoding].append(w.buf, []byte(v))
-	case f.Pad > 0 && f.Pad != len(v):
-		w.fail(s, quote(v), ErrRange)
-	case f.Escape:
-		return appendEscaped(w.buf, v, w.key.Delimiter[0]+1)
 	}
-	return append(w.buf, v...)
+	return characters(w, s, v)
 }
 
-func (w *keyWriter) bytes(s *Segment, v []byte) []byte {
+// characters appends a string or bytes.
+func characters[T ~string | ~[]byte](w *keyWriter, s *Segment, v T) []byte {
+	encode := keyEncodings[s.encoding()].append
 	switch f := s.Form; {
-	case f.Encoding == KeyText:
-		return hex.AppendEncode(w.buf, v)
-	case f.Encoding != KeyRaw:
-		return keyEncodings[f.Encoding].append(w.buf, v)
+	case encode != nil:
+		return encode(w.buf, []byte(v))
 	case f.Pad > 0 && f.Pad != len(v):
 		w.fail(s, quote(string(v)), ErrRange)
 	case f.Escape:
@@ -173,14 +168,15 @@ func (w *keyWriter) bool(s *Segment, v bool) []byte {
 // number appends an integer, given its 64 bits and the width of its type.
 func (w *keyWriter) number(s *Segment, f KeyForm, v uint64, bits int, signed bool) []byte {
 	switch {
-	case !f.inBinary() && f.Pad > 0 && (signed && int64(v) < 0 || v > f.largest()):
-		w.fail(s, string(appendDecimal(nil, v, signed)), ErrRange)
 	case f.inBinary():
 		return f.appendBinary(w.buf, v^f.flipped(bits, signed), bits)
-	case f.Pad > 0:
-		return f.appendPadded(w.buf, v)
+	case f.Pad == 0:
+		return appendDecimal(w.buf, v, signed)
+	case signed && int64(v) < 0 || v > f.largest():
+		w.fail(s, string(appendDecimal(nil, v, signed)), ErrRange)
+		return w.buf
 	}
-	return appendDecimal(w.buf, v, signed)
+	return f.appendPadded(w.buf, v)
 }
 
 // appendDecimal appends the 64 bits of an integer as a decimal number.

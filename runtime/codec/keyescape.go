@@ -36,11 +36,10 @@ func EscapeFits(delimiter string) error {
 
 // appendEscaped appends v and replaces every byte up to and including escape by escape and two hex digits.
 func appendEscaped[T ~string | ~[]byte](dst []byte, v T, escape byte) []byte {
-	const digits = "0123456789abcdef"
 	for i := range len(v) {
 		c := v[i]
 		if c <= escape {
-			dst = append(dst, escape, digits[c>>4], digits[c&15])
+			dst = append(dst, escape, hexDigits[c>>4], hexDigits[c&15])
 		} else {
 			dst = append(dst, c)
 		}
@@ -64,25 +63,16 @@ func unescape(v string, escape byte) (string, bool) {
 			if c < escape || i+2 >= len(v) {
 				return "", false
 			}
-			hi, ok1 := unhexLower(v[i+1])
-			lo, ok2 := unhexLower(v[i+2])
-			c = hi<<4 | lo
-			if !ok1 || !ok2 || c > escape {
+			code := strings.IndexByte(hexDigits, v[i+1])<<4 | strings.IndexByte(hexDigits, v[i+2])
+			if code < 0 || code > int(escape) {
 				return "", false
 			}
+			c = byte(code)
 			i += 2
 		}
 		dst = append(dst, c)
 	}
 	return string(dst), true
-}
-
-// unhexLower returns the value of a lowercase hex digit.
-func unhexLower(c byte) (byte, bool) {
-	if 'A' <= c && c <= 'F' {
-		return 0, false
-	}
-	return unhex(c)
 }
 
 // decodeHex decodes lowercase hex.

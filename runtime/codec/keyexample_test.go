@@ -31,11 +31,10 @@ func ExampleKey_Verify() {
 // The weeks of one balloon, newest first. The week precedes the balloon in the key, so
 // the keys are not one range.
 func ExampleSpan_Buckets() {
-	label, _ := codec.ParseLabel("week%04d")
 	b := codec.Bucket{
 		Every:  7 * 24 * time.Hour,
 		Origin: time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC),
-		Label:  label,
+		Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week", Pad: 4},
 	}
 	s := codec.Span{Prefix: "us-west2#", Delimiter: "#", Suffix: "3698", Whole: true, Newest: true}
 	from := time.Date(2021, 4, 20, 0, 0, 0, 0, time.UTC)

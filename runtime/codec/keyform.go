@@ -32,24 +32,26 @@ const (
 	KeyLittleEndian                    // two's complement, little-endian: does not sort
 )
 
-// keyEncodings describe the encodings: their names in schemas and in Go and, of those of bytes
-// as text, the characters, in the order of the numbers that they stand for, and the functions.
-// decode accepts only what append writes.
-var keyEncodings = [...]struct {
-	name, constant, alphabet string
-	append                   func(dst, v []byte) []byte
-	decode                   func(v string) ([]byte, bool)
-}{
-	KeyText:         {name: "text", constant: "KeyText"},
-	KeyDecimal:      {name: "decimal", constant: "KeyDecimal"},
-	KeyHex:          {"hex", "KeyHex", "0123456789abcdef", hex.AppendEncode, decodeHex},
-	KeyBase64URL:    {"base64url", "KeyBase64URL", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", appendBase64, parseBase64},
-	KeyBase32Hex:    {"base32hex", "KeyBase32Hex", base32Alphabet, base32hex.AppendEncode, decodeBase32},
-	KeyRaw:          {name: "raw", constant: "KeyRaw"},
-	KeyBinary:       {name: "binary", constant: "KeyBinary"},
-	KeyBigEndian:    {name: "big_endian", constant: "KeyBigEndian"},
-	KeyLittleEndian: {name: "little_endian", constant: "KeyLittleEndian"},
+// keyEncodingNames are the names in schemas.
+var keyEncodingNames = [...]string{
+	KeyText: "text", KeyDecimal: "decimal", KeyHex: "hex", KeyBase64URL: "base64url", KeyBase32Hex: "base32hex",
+	KeyRaw: "raw", KeyBinary: "binary", KeyBigEndian: "big_endian", KeyLittleEndian: "little_endian",
 }
+
+// keyEncodings describe the encodings of bytes as text: the characters, in the order of the numbers that they stand
+// for, and the functions. decode accepts only what append writes.
+var keyEncodings = [len(keyEncodingNames)]struct {
+	alphabet string
+	append   func(dst, v []byte) []byte
+	decode   func(v string) ([]byte, bool)
+}{
+	KeyHex:       {hexDigits, hex.AppendEncode, decodeHex},
+	KeyBase64URL: {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", appendBase64, parseBase64},
+	KeyBase32Hex: {base32Alphabet, base32hex.AppendEncode, decodeBase32},
+}
+
+// hexDigits are the digits of lowercase hex.
+const hexDigits = "0123456789abcdef"
 
 func parseBase64(v string) ([]byte, bool) {
 	b, err := decodeBase64([]byte(v))
@@ -69,31 +71,8 @@ func decodeBase32(v string) ([]byte, bool) {
 	return b, true
 }
 
-// KeyEncodings returns all encodings.
-func KeyEncodings() []KeyEncoding {
-	var out []KeyEncoding
-	for e := range keyEncodings {
-		out = append(out, KeyEncoding(e))
-	}
-	return out
-}
-
-// ParseKeyEncoding parses the name of an encoding in a schema, such as text or hex.
-func ParseKeyEncoding(s string) (KeyEncoding, error) {
-	all := KeyEncodings()
-	if i := slices.IndexFunc(all, func(e KeyEncoding) bool { return e.String() == s }); i >= 0 {
-		return all[i], nil
-	}
-	return 0, fmt.Errorf("key encoding %q: want %s", s, listEncodings(all))
-}
-
-// Constant returns the name of the encoding in Go; empty if there is no such encoding.
-func (e KeyEncoding) Constant() string {
-	if uint(e) >= uint(len(keyEncodings)) {
-		return ""
-	}
-	return keyEncodings[e].constant
-}
+// KeyEncodings returns the names of the encodings in schemas.
+func KeyEncodings() []string { return keyEncodingNames[:] }
 
 // sorts reports whether encoded bytes sort like the bytes, if what follows sorts before all characters.
 func (e KeyEncoding) sorts() bool { return e.Alphabet() != "" && slices.IsSorted([]byte(e.Alphabet())) }
@@ -108,12 +87,7 @@ func (e KeyEncoding) Alphabet() string {
 }
 
 // String returns the name of the encoding in a schema.
-func (e KeyEncoding) String() string {
-	if uint(e) >= uint(len(keyEncodings)) {
-		return fmt.Sprintf("KeyEncoding(%d)", int(e))
-	}
-	return keyEncodings[e].name
-}
+func (e KeyEncoding) String() string { return nameOf(e, keyEncodingNames[:]) }
 
 // KeyForm describes how a segment encodes its value. The zero KeyForm is the default form of every type.
 // [KeyForm.Validate] reports which forms a type supports.
@@ -204,10 +178,10 @@ func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 		return fmt.Errorf("%w: %s", ErrForm, t)
 	case !slices.Contains(segments[t].encodings, f.Encoding):
 		return fmt.Errorf("%w: type %s cannot be encoded as %s: want %s", ErrForm, t, f.Encoding, listEncodings(segments[t].encodings))
-	case f.Escape:
-		if err := f.validateEscape(t, delimiter); err != nil {
-			return err
-		}
+	case f.Escape && (f.Pad != 0 || !f.Terminated(t)):
+		return fmt.Errorf("%w: only text strings and raw bytes without a pad can be escaped", ErrForm)
+	case f.Escape && EscapeFits(delimiter) != nil:
+		return EscapeFits(delimiter)
 	}
 	if err := f.validatePad(t); err != nil {
 		return err
@@ -237,16 +211,6 @@ func listEncodings(encodings []KeyEncoding) string {
 		return names[0]
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-func (f KeyForm) validateEscape(t SegmentType, delimiter string) error {
-	switch {
-	case f.Pad != 0 || !f.Terminated(t):
-		return fmt.Errorf("%w: only text strings and raw bytes without a pad can be escaped", ErrForm)
-	case delimiter == "":
-		return fmt.Errorf("%w: a key without a delimiter needs no escaping", ErrForm)
-	}
-	return EscapeFits(delimiter)
 }
 
 func (f KeyForm) validatePad(t SegmentType) error {

@@ -68,17 +68,6 @@ func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-func TestParseKeyEncoding(t *testing.T) {
-	for _, e := range KeyEncodings() {
-		if got, err := ParseKeyEncoding(e.String()); err != nil || got != e {
-			t.Errorf("%s is parsed as %s, %v", e, got, err)
-		}
-	}
-	if _, err := ParseKeyEncoding("base64"); err == nil || !strings.Contains(err.Error(), "base64url") {
-		t.Errorf("base64: %v", err)
-	}
-}
-
 func TestEscapeFits(t *testing.T) {
 	for c := range 256 {
 		d := string([]byte{byte(c)})

@@ -3,7 +3,9 @@ package codec
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
+	"strings"
 )
 
 // largest returns the largest number that fits the pad. Reversed forms write largest−n.
@@ -35,11 +37,11 @@ func (f KeyForm) appendPadded(dst []byte, n uint64) []byte {
 	if f.Reverse {
 		n = f.largest() - n
 	}
-	start, base := len(dst), uint64(f.base())
-	dst = append(dst, "00000000000000000000"[:f.Pad]...)
-	for i := len(dst) - 1; i >= start; i-- {
-		dst[i] = "0123456789abcdef"[n%base]
-		n /= base
+	if f.Encoding != KeyHex {
+		return appendDigits(dst, n, f.Pad)
+	}
+	for shift := 4 * (f.Pad - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, hexDigits[n>>shift&15])
 	}
 	return dst
 }
@@ -47,44 +49,57 @@ func (f KeyForm) appendPadded(dst []byte, n uint64) []byte {
 // parsePadded is the inverse of appendPadded. It returns false for anything that appendPadded does not write.
 func (f KeyForm) parsePadded(s string) (uint64, bool) {
 	n, err := strconv.ParseUint(s, f.base(), 64)
-	if err != nil || n > f.largest() {
-		return 0, false
-	}
 	if f.Reverse {
 		n = f.largest() - n
 	}
-	var buf [20]byte
-	return n, string(f.appendPadded(buf[:0], n)) == s
+	return n, err == nil && n <= f.largest() && len(s) == f.Pad && strings.ToLower(s) == s
 }
 
-// appendBinary appends the low 32 or 64 bits of n.
-func (f KeyForm) appendBinary(dst []byte, n uint64, bits int) []byte {
-	if f.Reverse {
-		n = ^n
-	}
+// appendBinary appends the low bits of a number.
+func (f KeyForm) appendBinary(dst []byte, n uint64, width int) []byte {
 	switch {
-	case f.Encoding == KeyLittleEndian && bits <= 32:
-		return binary.LittleEndian.AppendUint32(dst, uint32(n))
+	case f.Reverse:
+		n = ^n
 	case f.Encoding == KeyLittleEndian:
-		return binary.LittleEndian.AppendUint64(dst, n)
-	case bits <= 32:
+		n = bits.ReverseBytes64(n) >> (64 - width)
+	}
+	return appendBig(dst, n, width/8)
+}
+
+// parse is the inverse of appendPadded or appendBinary, with any bits above those of the text. It returns false for
+// anything that these do not write.
+func (f KeyForm) parse(s string) (n uint64, ok bool) {
+	if !f.inBinary() {
+		return f.parsePadded(s)
+	}
+	n = parseBig(s)
+	switch {
+	case f.Reverse:
+		n = ^n
+	case f.Encoding == KeyLittleEndian:
+		n = bits.ReverseBytes64(n) >> (64 - 8*len(s))
+	}
+	return n, true
+}
+
+// appendBig appends the low bytes of n, big-endian.
+func appendBig(dst []byte, n uint64, bytes int) []byte {
+	switch bytes {
+	case 8:
+		return binary.BigEndian.AppendUint64(dst, n)
+	case 4:
 		return binary.BigEndian.AppendUint32(dst, uint32(n))
 	}
-	return binary.BigEndian.AppendUint64(dst, n)
+	for shift := 8 * (bytes - 1); shift >= 0; shift -= 8 {
+		dst = append(dst, byte(n>>shift))
+	}
+	return dst
 }
 
-// parseBinary is the inverse of appendBinary, for 4 or 8 bytes.
-func (f KeyForm) parseBinary(s string) uint64 {
-	var n uint64
+// parseBig is the inverse of appendBig.
+func parseBig[T string | []byte](s T) (n uint64) {
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case f.Encoding == KeyLittleEndian:
-			c = s[len(s)-1-i]
-		case f.Reverse:
-			c = ^c
-		}
-		n = n<<8 | uint64(c)
+		n = n<<8 | uint64(s[i])
 	}
 	return n
 }
@@ -114,10 +129,13 @@ func (f KeyForm) timestamp() TimeFormat {
 	return TimeFormat{Kind: UnixNanos, Reverse: f.Reverse}
 }
 
-// SequenceForm returns the form of a sequence number, a uint32: 10 digits, or 4 bytes in a binary key.
-func SequenceForm(delimiter string) KeyForm {
+// fixedForm returns the form of an unsigned number that is not a series value: digits or, in a binary key, bytes.
+func fixedForm(delimiter string, digits int) KeyForm {
 	if delimiter == "" {
 		return KeyForm{Encoding: KeyBinary}
 	}
-	return KeyForm{Encoding: KeyDecimal, Pad: 10}
+	return KeyForm{Encoding: KeyDecimal, Pad: digits}
 }
+
+// sequenceForm returns the form of a sequence number.
+func sequenceForm(delimiter string) KeyForm { return fixedForm(delimiter, 10) }

@@ -169,11 +169,12 @@ func (r *keyReader) value(s *Segment, text string, v *KeyValues) {
 	case TimeSegment:
 		set(v.At, r.time(s, r.key.Time, text))
 	case SaltSegment:
-		if v.Salt = parseSalt(text, s.Buckets, r.key.Delimiter); v.Salt < 0 {
+		salt, ok := saltForm(s.Buckets, r.key.Delimiter).parse(text)
+		if v.Salt = int(salt); !ok || salt >= uint64(s.Buckets) {
 			r.fail(s, text, "a salt of "+strconv.Itoa(s.Buckets)+" buckets"+editedSalt)
 		}
 	case SequenceSegment:
-		set(v.Sequence, uint32(r.number(s, SequenceForm(r.key.Delimiter), text, 32, false)))
+		set(v.Sequence, uint32(r.number(s, sequenceForm(r.key.Delimiter), text, 32, false)))
 	default:
 		r.series(s, text, v.series(s.Series), v.Own)
 	}
@@ -198,18 +199,16 @@ func (r *keyReader) text(s *Segment, text string) string {
 }
 
 func (r *keyReader) bytes(s *Segment, text string) []byte {
-	f := s.Form
+	decode := keyEncodings[s.encoding()].decode
 	switch {
-	case f.Escape:
+	case s.Form.Escape:
 		return []byte(r.unescaped(s, text))
-	case f.Encoding == KeyRaw:
+	case decode == nil:
 		return []byte(text)
-	case f.Encoding == KeyText:
-		f.Encoding = KeyHex
 	}
-	b, ok := keyEncodings[f.Encoding].decode(text)
+	b, ok := decode(text)
 	if !ok {
-		r.fail(s, text, f.Encoding.String())
+		r.fail(s, text, s.encoding().String())
 	}
 	return b
 }
@@ -238,13 +237,13 @@ func (r *keyReader) number(s *Segment, f KeyForm, text string, bits int, signed 
 	var err error
 	switch {
 	case f.inBinary():
-		n = f.parseBinary(text) ^ f.flipped(bits, signed)
-		if signed && bits <= 32 {
+		n, _ = f.parse(text)
+		if n ^= f.flipped(bits, signed); signed && bits <= 32 {
 			n = uint64(int32(n))
 		}
 		return n
 	case f.Pad > 0:
-		n, ok := f.parsePadded(text)
+		n, ok := f.parse(text)
 		if most := n >> (bits - 1); !ok || most > 1 || signed && most > 0 {
 			r.fail(s, text, "a padded number in range")
 		}

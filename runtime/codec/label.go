@@ -31,38 +31,6 @@ const (
 	noLabel = "none"
 )
 
-// ParseLabel parses a label in a schema: a number with %d, or padded with %01d to %018d
-// (week%d, week%04d); iso_week; or a format for [ParseTimeFormat].
-func ParseLabel(s string) (Label, error) {
-	if s == isoWeek {
-		return Label{Kind: ISOWeekLabel}, nil
-	}
-	prefix, rest, found := strings.Cut(s, "%")
-	if !found {
-		f, err := ParseTimeFormat(s)
-		if err != nil {
-			return Label{}, fmt.Errorf("bucket label: %w, or iso_week, or a number such as week%%04d", err)
-		}
-		return Label{Kind: TimeLabel, Format: f}, nil
-	}
-	verb, suffix, found := strings.Cut(rest, "d")
-	pad, ok := parsePad(verb)
-	if !found || !ok || strings.Contains(suffix, "%") {
-		return Label{}, fmt.Errorf("bucket label %q: want one number, %%d or %%01d to %%0%dd", s, maxPad)
-	}
-	return Label{Kind: NumberLabel, Prefix: prefix, Suffix: suffix, Pad: pad}, nil
-}
-
-// parsePad parses the verb between % and d: empty, or 0 and a width.
-func parsePad(verb string) (int, bool) {
-	if verb == "" {
-		return 0, true
-	}
-	width, ok := strings.CutPrefix(verb, "0")
-	n, valid := digits(width)
-	return int(n), ok && valid && len(width) <= 2 && 1 <= n && n <= maxPad && width[0] != '0'
-}
-
 // String returns the label as written in a schema.
 func (l Label) String() string {
 	switch {

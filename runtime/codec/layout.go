@@ -83,44 +83,29 @@ func (f TimeFormat) finest() (last element, digits int) {
 func appendLayout(dst []byte, layout string, t time.Time) []byte {
 	y, m, d := t.Date()
 	hh, mm, ss := t.Clock()
+	values := [literal]int{year: y, month: int(m), day: d, hour: hh, minute: mm, second: ss}
 	for last := noElement; layout != ""; {
 		e, n := nextElement(layout, last)
 		switch e {
-		case year:
-			dst = appendDigits(dst, int64(y), 4)
-		case month:
-			dst = appendDigits(dst, int64(m), 2)
-		case day:
-			dst = appendDigits(dst, int64(d), 2)
 		case yearDay:
-			dst = appendDigits(dst, int64(t.YearDay()), 3)
-		case hour:
-			dst = appendDigits(dst, int64(hh), 2)
-		case minute:
-			dst = appendDigits(dst, int64(mm), 2)
-		case second:
-			dst = appendDigits(dst, int64(ss), 2)
+			dst = appendDigits(dst, int64(t.YearDay()), n)
 		case fraction:
 			dst = append(dst, layout[0])
 			dst = appendDigits(dst, int64(t.Nanosecond())/pow10(10-n), n-1)
 		case literal:
 			dst = append(dst, layout[0])
 			e = last
+		default:
+			dst = appendDigits(dst, int64(values[e]), n)
 		}
 		layout, last = layout[n:], e
 	}
 	return dst
 }
 
-// absent marks an element that the layout does not have.
-const absent = -1
-
 // parseLayout is the inverse of appendLayout.
 func parseLayout(layout, s string) (time.Time, bool) {
 	var v [literal]int64
-	for e := range v {
-		v[e] = absent
-	}
 	if len(s) != len(layout) {
 		return time.Time{}, false
 	}
@@ -138,39 +123,34 @@ func parseLayout(layout, s string) (time.Time, bool) {
 			continue
 		}
 		number, ok := digits(s[from:at])
-		if e == fraction {
-			number *= pow10(10 - n)
-		}
-		if !ok || v[e] != absent && v[e] != number {
+		switch {
+		case !ok || number == 0 && (e == month || e == day || e == yearDay):
 			return time.Time{}, false
+		case e == fraction:
+			number *= pow10(10 - n)
 		}
 		v[e], last = number, e
 	}
 	return dateOf(v)
 }
 
-// dateOf returns the time with the given elements; false if it does not exist.
+// dateOf returns the time with the given elements; a layout lacks those that are zero. It is false if there is none.
 func dateOf(v [literal]int64) (time.Time, bool) {
-	or := func(e element, otherwise int64) int {
-		if v[e] == absent {
-			return int(otherwise)
-		}
-		return int(v[e])
-	}
-	t := time.Date(or(year, 0), time.Month(or(month, 1)), or(day, 1)+or(yearDay, 1)-1,
-		or(hour, 0), or(minute, 0), or(second, 0), or(fraction, 0), time.UTC)
-	y, m, d := t.Date()
+	t := time.Date(int(v[year]), time.Month(max(1, v[month])), int(max(1, v[day])+max(1, v[yearDay])-1),
+		int(v[hour]), int(v[minute]), int(v[second]), int(v[fraction]), time.UTC)
+	_, m, d := t.Date()
 	switch {
-	case or(hour, 0) > 23 || or(minute, 0) > 59 || or(second, 0) > 59:
-		return t, false
-	case y != or(year, int64(y)) || int(m) != or(month, int64(m)) || d != or(day, int64(d)):
+	case v[hour] > 23 || v[minute] > 59 || v[second] > 59, v[month] > 0 && v[month] != int64(m), v[day] > 0 && v[day] != int64(d):
 		return t, false
 	}
-	return t, v[yearDay] == absent || int64(t.YearDay()) == v[yearDay]
+	return t, v[yearDay] == 0 || int64(t.YearDay()) == v[yearDay]
 }
 
 // appendDigits appends n in decimal, padded with zeros to width digits, which n must fit.
 func appendDigits[T int64 | uint64](dst []byte, n T, width int) []byte {
+	if width == 2 {
+		return append(dst, byte('0'+n/10), byte('0'+n%10))
+	}
 	start := len(dst)
 	dst = append(dst, "00000000000000000000"[:width]...)
 	for i := len(dst) - 1; i >= start; i-- {

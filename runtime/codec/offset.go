@@ -36,10 +36,7 @@ func (o Offset) Append(dst []byte, t time.Time, sequence uint32) []byte {
 
 // append appends an offset of the given number of steps.
 func (o Offset) append(dst []byte, steps int64) []byte {
-	for shift := 8 * (o.Width() - 1); shift >= 0; shift -= 8 {
-		dst = append(dst, byte(steps>>shift))
-	}
-	return dst
+	return appendBig(dst, uint64(steps), o.Width())
 }
 
 // OffsetsIn parses the qualifiers of one bucket.
@@ -70,10 +67,7 @@ func (o *OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, ok b
 	if len(offset) != o.width {
 		return 0, 0, false
 	}
-	var steps uint64
-	for _, b := range offset {
-		steps = steps<<8 | uint64(b)
-	}
+	steps := parseBig(offset)
 	return o.start + int64(steps)*o.precision, sequence, steps < uint64(o.end)
 }
 

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"encoding/json"
 	"math"
 	"time"
 
@@ -28,7 +27,7 @@ func AppendProtoString(dst []byte, number int, p Presence, v string) []byte {
 	return protowire.AppendString(dst, v)
 }
 
-// AppendProtoBytes appends a field of type bytes.
+// AppendProtoBytes appends a field of type bytes, or one of type string with JSON, which must pass [Checker.JSON].
 func AppendProtoBytes(dst []byte, number int, p Presence, v []byte) []byte {
 	if p == Implicit && len(v) == 0 {
 		return dst
@@ -39,31 +38,15 @@ func AppendProtoBytes(dst []byte, number int, p Presence, v []byte) []byte {
 
 // AppendProtoBool appends a field of type bool.
 func AppendProtoBool(dst []byte, number int, p Presence, v bool) []byte {
-	return AppendProtoUint64(dst, number, p, protowire.EncodeBool(v))
+	return AppendProtoInteger(dst, number, p, protowire.EncodeBool(v))
 }
 
-// AppendProtoInt32 appends a field of type int32.
-func AppendProtoInt32(dst []byte, number int, p Presence, v int32) []byte {
-	return AppendProtoInt64(dst, number, p, int64(v))
-}
-
-// AppendProtoInt64 appends a field of type int64.
-func AppendProtoInt64(dst []byte, number int, p Presence, v int64) []byte {
-	return AppendProtoUint64(dst, number, p, uint64(v))
-}
-
-// AppendProtoUint32 appends a field of type uint32.
-func AppendProtoUint32(dst []byte, number int, p Presence, v uint32) []byte {
-	return AppendProtoUint64(dst, number, p, uint64(v))
-}
-
-// AppendProtoUint64 appends a field of type uint64.
-func AppendProtoUint64(dst []byte, number int, p Presence, v uint64) []byte {
+// AppendProtoInteger appends a field of an integer type, or of an enum type, whose numbers must fit an int32.
+func AppendProtoInteger[T ~int32 | ~int64 | ~uint32 | ~uint64](dst []byte, number int, p Presence, v T) []byte {
 	if p == Implicit && v == 0 {
 		return dst
 	}
-	dst = appendTag(dst, number, protowire.VarintType)
-	return protowire.AppendVarint(dst, v)
+	return protowire.AppendVarint(appendTag(dst, number, protowire.VarintType), uint64(v))
 }
 
 // AppendProtoFloat32 appends a field of type float.
@@ -103,22 +86,12 @@ func AppendProtoDuration(dst []byte, number int, p Presence, v time.Duration) []
 	return appendSecondsNanos(dst, number, int64(v/time.Second), int64(v%time.Second))
 }
 
-// AppendProtoEnum appends a field of an enum type. v must fit an int32.
-func AppendProtoEnum(dst []byte, number int, p Presence, v int64) []byte {
-	return AppendProtoInt64(dst, number, p, v)
-}
-
-// AppendProtoJSON appends a field of type string that contains v. v must pass [Checker.JSON].
-func AppendProtoJSON(dst []byte, number int, p Presence, v json.RawMessage) []byte {
-	return AppendProtoBytes(dst, number, p, v)
-}
-
 // appendSecondsNanos appends a Timestamp or a Duration. Both messages have the seconds
 // as field 1 and the nanoseconds as field 2.
 func appendSecondsNanos(dst []byte, number int, seconds, nanos int64) []byte {
 	var buf [32]byte
-	body := AppendProtoInt64(buf[:0], 1, Implicit, seconds)
-	body = AppendProtoInt64(body, 2, Implicit, nanos)
+	body := AppendProtoInteger(buf[:0], 1, Implicit, seconds)
+	body = AppendProtoInteger(body, 2, Implicit, nanos)
 	return AppendProtoBytes(dst, number, Explicit, body)
 }
 

@@ -62,17 +62,17 @@ func (e event) encode(p codec.Presence) []byte {
 	b := codec.AppendProtoString(nil, 1, p, e.S)
 	b = codec.AppendProtoBytes(b, 2, p, e.B)
 	b = codec.AppendProtoBool(b, 3, p, e.F)
-	b = codec.AppendProtoInt32(b, 4, p, e.I32)
-	b = codec.AppendProtoInt64(b, 5, p, e.I64)
-	b = codec.AppendProtoUint32(b, 6, p, e.U32)
-	b = codec.AppendProtoUint64(b, 7, p, e.U64)
+	b = codec.AppendProtoInteger(b, 4, p, e.I32)
+	b = codec.AppendProtoInteger(b, 5, p, e.I64)
+	b = codec.AppendProtoInteger(b, 6, p, e.U32)
+	b = codec.AppendProtoInteger(b, 7, p, e.U64)
 	b = codec.AppendProtoFloat32(b, 8, p, e.F32)
 	b = codec.AppendProtoFloat64(b, 9, p, e.F64)
 	b = codec.AppendProtoTimestamp(b, 10, p, e.T)
 	b = codec.AppendProtoDuration(b, 11, p, e.D)
 	b = codec.AppendProtoUUID(b, 12, p, e.ID)
-	b = codec.AppendProtoEnum(b, 13, p, e.E)
-	return codec.AppendProtoJSON(b, 2000, p, e.J)
+	b = codec.AppendProtoInteger(b, 13, p, e.E)
+	return codec.AppendProtoBytes(b, 2000, p, e.J)
 }
 
 func decode(b []byte) (event, error) {
@@ -326,8 +326,8 @@ func TestProtoReaderIsSticky(t *testing.T) {
 // message that lacks the field differs.
 func TestProtoEnumOfZero(t *testing.T) {
 	e := codec.Enum{{7, "seven"}, {0, "zero"}}
-	with := codec.AppendProtoInt64(codec.AppendProtoEnum(nil, 13, codec.Explicit, 0), 200, codec.Explicit, 5)
-	without := codec.AppendProtoInt64(nil, 200, codec.Explicit, 5)
+	with := codec.AppendProtoInteger(codec.AppendProtoInteger[int64](nil, 13, codec.Explicit, 0), 200, codec.Explicit, int64(5))
+	without := codec.AppendProtoInteger[int64](nil, 200, codec.Explicit, 5)
 	if !codec.HasProto(with, 13) || codec.HasProto(without, 13) || !codec.HasProto(without, 200) || codec.HasProto(nil, 13) {
 		t.Errorf("%x, %x", with, without)
 	}

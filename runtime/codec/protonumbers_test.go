@@ -54,10 +54,10 @@ func onlyNumbers(e event) event {
 // encodeNumbers is encode for the fields that are numbers.
 func (e event) encodeNumbers(p codec.Presence) []byte {
 	b := codec.AppendProtoBool(nil, 3, p, e.F)
-	b = codec.AppendProtoInt32(b, 4, p, e.I32)
-	b = codec.AppendProtoInt64(b, 5, p, e.I64)
-	b = codec.AppendProtoUint32(b, 6, p, e.U32)
-	b = codec.AppendProtoUint64(b, 7, p, e.U64)
+	b = codec.AppendProtoInteger(b, 4, p, e.I32)
+	b = codec.AppendProtoInteger(b, 5, p, e.I64)
+	b = codec.AppendProtoInteger(b, 6, p, e.U32)
+	b = codec.AppendProtoInteger(b, 7, p, e.U64)
 	b = codec.AppendProtoFloat32(b, 8, p, e.F32)
 	return codec.AppendProtoFloat64(b, 9, p, e.F64)
 }

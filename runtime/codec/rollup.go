@@ -14,24 +14,6 @@ type Rollup struct {
 	Idle bool
 }
 
-// Divides reports whether the windows of a rollup divide each bucket: windows are those of multiples of
-// Every since 1970 or, if Every is a whole number of weeks, since a Monday.
-func (r *Rollup) Divides(b Bucket) bool {
-	const day = 24 * time.Hour
-	switch {
-	case r.Every < time.Second || r.Every%time.Second != 0 || b.Endless():
-		return false
-	case b.Months > 0:
-		return day%r.Every == 0
-	}
-	origin := epoch
-	if r.Every%week == 0 {
-		origin = time.Unix(monday, 0)
-	}
-	every := int64(r.Every / time.Second)
-	return b.Every%r.Every == 0 && (b.origin().Unix()-origin.Unix())%every == 0
-}
-
 // Skew is how far apart the clocks of programs and of Bigtable may be. The exactness of rollups depends on
 // it only where events or the rollup expire: what expires within Skew may be gone.
 const Skew = time.Hour

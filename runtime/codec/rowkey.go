@@ -187,7 +187,7 @@ func (k *Key) Width(s *Segment) int {
 	case SaltSegment:
 		return SaltWidth(s.Buckets, k.Delimiter)
 	case SequenceSegment:
-		return SequenceForm(k.Delimiter).Fixed(Uint32Segment)
+		return sequenceForm(k.Delimiter).Fixed(Uint32Segment)
 	}
 	return 0
 }
@@ -238,16 +238,6 @@ func (k *Key) TimeDelimiter() string {
 		return ""
 	}
 	return k.Delimiter
-}
-
-// FixedAfter reports whether all segments after the i-th have a fixed width.
-func (k *Key) FixedAfter(i int) bool {
-	for i++; i < len(k.Segments); i++ {
-		if k.Width(&k.Segments[i]) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // bytesAfter returns the number of bytes of a key after the i-th segment, including delimiters,
@@ -329,20 +319,6 @@ func (k *Key) Splits() []string {
 		out = append(out, string(w.buf))
 	}
 	return out
-}
-
-// String returns the names of the segments as keys contain them, such as location#bucket.
-func (k *Key) String() string {
-	var out []byte
-	for i := range k.Segments {
-		s := &k.Segments[i]
-		after := k.DelimiterAfter(i)
-		if after == "" && i < len(k.Segments)-1 && !(s.Kind == ConstSegment && s.Joined) {
-			after = " "
-		}
-		out = append(append(out, s.Title()...), after...)
-	}
-	return string(out)
 }
 
 // Title returns the name of the segment in drawings: that of the series value, the text of a

@@ -173,7 +173,8 @@ func (k *drawnKey) insert(t *rapid.T, s Segment) {
 func (k *drawnKey) join(t *rapid.T) {
 	for i := range k.Segments[1:] {
 		s := &k.Segments[i]
-		fits := k.Width(s) > 0 || i < k.TimeIndex() && k.FixedAfter(i) && s.Kind == SeriesSegment && s.Form.Terminated(s.Type) && !s.Form.Escape
+		varies := func(next Segment) bool { return k.Width(&next) == 0 }
+		fits := k.Width(s) > 0 || i < k.TimeIndex() && !slices.ContainsFunc(k.Segments[i+1:], varies) && s.Kind == SeriesSegment && s.Form.Terminated(s.Type) && !s.Form.Escape
 		s.Joined = fits && s.Kind != SaltSegment && rapid.IntRange(0, 3).Draw(t, "joined") == 0
 	}
 }

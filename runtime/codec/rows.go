@@ -157,23 +157,25 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 			yield(rows)
 			return
 		}
-		if first, last, ok := b.between(from, to); ok {
-			s.each(b, first, last, yield)
+		first, last, ok := b.between(from, to)
+		if ok && s.Whole {
+			KeyLists(s.keys(b, first, last), s.reverse(b), s.MaxBytes)(yield)
+			return
+		}
+		for k := range last - first + 1 {
+			if !yield(s.one(b, s.nth(k, first, last))) {
+				return
+			}
 		}
 	}
 }
 
-// each yields the requests of the buckets with the indexes from first to last.
-func (s Span) each(b Bucket, first, last int64, yield func(Rows) bool) {
-	if s.Whole {
-		KeyLists(s.keys(b, first, last), s.reverse(b), s.MaxBytes)(yield)
-		return
+// nth returns the k-th index from first to last in reading order.
+func (s Span) nth(k, first, last int64) int64 {
+	if s.Newest {
+		return last - k
 	}
-	for i := range s.indexes(first, last) {
-		if !yield(s.one(b, i)) {
-			return
-		}
-	}
+	return first + k
 }
 
 // between returns the indexes of the first and the last bucket that overlaps [from, to) and has a label; false
@@ -226,26 +228,21 @@ func (s Span) keys(b Bucket, first, last int64) iter.Seq[string] {
 		const most = 32
 		var ends [most]int
 		var memory []byte
-		n := 0
-		flush := func() bool {
-			all := string(memory)
-			for i, begin := 0, 0; i < n; i++ {
-				if !yield(all[begin:ends[i]]) {
-					return false
+		for from := int64(0); from <= last-first; from += most {
+			n := min(most, last-first+1-from)
+			memory = memory[:0]
+			for k := range n {
+				memory = s.appendKey(memory, b, s.nth(from+k, first, last))
+				ends[k] = len(memory)
+			}
+			begin, all := 0, string(memory)
+			for _, end := range ends[:n] {
+				if !yield(all[begin:end]) {
+					return
 				}
-				begin = ends[i]
-			}
-			memory, n = memory[:0], 0
-			return true
-		}
-		for i := range s.indexes(first, last) {
-			memory = s.appendKey(memory, b, i)
-			ends[n] = len(memory)
-			if n++; n == most && !flush() {
-				return
+				begin = end
 			}
 		}
-		flush()
 	}
 }
 
@@ -278,21 +275,6 @@ func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 			keys, size = append(keys, key), size+bytes
 		}
 		flush()
-	}
-}
-
-// indexes yields the indexes from first to last in reading order.
-func (s Span) indexes(first, last int64) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		for i := range last - first + 1 {
-			index := first + i
-			if s.Newest {
-				index = last - i
-			}
-			if !yield(index) {
-				return
-			}
-		}
 	}
 }
 

@@ -58,32 +58,7 @@ func SaltWidth(buckets int, delimiter string) int {
 	return 2
 }
 
-// saltForm returns the form of a salt in a key with a delimiter.
-func saltForm(buckets int) KeyForm {
-	return KeyForm{Encoding: KeyDecimal, Pad: SaltWidth(buckets, "#")}
-}
-
-// appendSalt appends a salt from 0 to buckets−1.
-func appendSalt(dst []byte, buckets int, delimiter string, salt int) []byte {
-	switch {
-	case delimiter != "":
-		return saltForm(buckets).appendPadded(dst, uint64(salt))
-	case SaltWidth(buckets, "") == 1:
-		return append(dst, byte(salt))
-	}
-	return append(dst, byte(salt>>8), byte(salt))
-}
-
-// parseSalt is the inverse of appendSalt; -1 if the text is no salt.
-func parseSalt(text string, buckets int, delimiter string) int {
-	n, ok := uint64(0), true
-	if delimiter != "" {
-		n, ok = saltForm(buckets).parsePadded(text)
-	} else {
-		n = KeyForm{}.parseBinary(text)
-	}
-	if !ok || n >= uint64(buckets) {
-		return -1
-	}
-	return int(n)
+// saltForm returns the form of a salt.
+func saltForm(buckets int, delimiter string) KeyForm {
+	return fixedForm(delimiter, SaltWidth(buckets, delimiter))
 }

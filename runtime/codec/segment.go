@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -51,6 +50,14 @@ func (s *Segment) field() string {
 	return s.Title()
 }
 
+// encoding returns the encoding of a value, which is hex by default if it is bytes.
+func (s *Segment) encoding() KeyEncoding {
+	if s.Type == BytesSegment && s.Form.Encoding == KeyText {
+		return KeyHex
+	}
+	return s.Form.Encoding
+}
+
 // series appends a series value, given a pointer to it.
 func (w *keyWriter) series(s *Segment, value any) []byte {
 	if err := w.key.fits(s); err != nil {
@@ -61,7 +68,7 @@ func (w *keyWriter) series(s *Segment, value any) []byte {
 	case StringSegment:
 		return w.text(s, load[string](w, s, value))
 	case BytesSegment:
-		return w.bytes(s, load[[]byte](w, s, value))
+		return characters(w, s, load[[]byte](w, s, value))
 	case BoolSegment:
 		return w.bool(s, load[bool](w, s, value))
 	case Int32Segment:
@@ -207,39 +214,4 @@ func AppendSeriesValue(dst []byte, v any) []byte {
 		return append(dst, v[:]...)
 	}
 	return dst
-}
-
-// ProbeSeries returns values of a series value, as pointers to them, that tell which values row keys can
-// contain: if one of the given keys can contain a value that another cannot, so it is with one of these,
-// provided that delimiters are no letters or digits.
-func ProbeSeries(series int, keys ...*Key) []any {
-	first := keys[0].SegmentOf(series)
-	if first < 0 {
-		return nil
-	}
-	switch s := &keys[0].Segments[first]; s.Type {
-	case StringSegment:
-		return probesOf(probeTexts(series, keys), func(v string) string { return v })
-	case BytesSegment:
-		return probesOf(probeTexts(series, keys), func(v string) []byte { return []byte(v) })
-	case BoolSegment:
-		return probesOf([]bool{false, true}, func(v bool) bool { return v })
-	case Int32Segment:
-		return probesOf(probeInts(math.MinInt32, math.MaxInt32), func(v int64) int32 { return int32(v) })
-	case Int64Segment:
-		return probesOf(probeInts(math.MinInt64, math.MaxInt64), func(v int64) int64 { return v })
-	case Uint32Segment:
-		return probesOf(probeUints(math.MaxUint32), func(v uint64) uint32 { return uint32(v) })
-	case Uint64Segment:
-		return probesOf(probeUints(math.MaxUint64), func(v uint64) uint64 { return v })
-	case DurationSegment:
-		return probesOf(probeInts(math.MinInt64, math.MaxInt64), func(v int64) time.Duration { return time.Duration(v) })
-	case TimestampSegment:
-		return probesOf(probeInts(0, math.MaxInt64), func(v int64) time.Time { return time.Unix(0, v) })
-	case UUIDSegment:
-		return []any{new(UUID)}
-	case EnumSegment:
-		return probesOf(s.Enum, func(v EnumName) int64 { return v.Number })
-	}
-	return nil
 }

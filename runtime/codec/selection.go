@@ -256,15 +256,11 @@ func (s *Selection) ends() bool {
 // Spans returns the spans of the rows: one per salt that is read, or one per metric, or one. v has
 // the given series values.
 func (s *Selection) Spans(v *KeyValues, metrics []string) ([]Span, error) {
-	n := 1
-	switch {
-	case s.Salts > 1:
-		n = s.Salts
-	case metrics != nil:
+	n, with := s.Salts, *v
+	if n == 1 && metrics != nil {
 		n = len(metrics)
 	}
 	out := make([]Span, n)
-	with := *v
 	for i := range out {
 		salt := ownSalt
 		switch {

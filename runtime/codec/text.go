@@ -43,11 +43,8 @@ func decodeBool(b []byte) (bool, error) {
 }
 
 func decodeInt32(b []byte) (int32, error) {
-	if v, ok := shortInt(b); ok && v == int64(int32(v)) {
-		return int32(v), nil
-	}
-	v, err := strconv.ParseInt(string(b), 10, 32)
-	if err != nil {
+	v, err := decodeInt64(b)
+	if err != nil || v != int64(int32(v)) {
 		return 0, notA("int32", string(b))
 	}
 	return int32(v), nil
@@ -70,11 +67,8 @@ func decodeInt64(b []byte) (int64, error) {
 }
 
 func decodeUint32(b []byte) (uint32, error) {
-	if v, ok := shortUint(b); ok && v == uint64(uint32(v)) {
-		return uint32(v), nil
-	}
-	v, err := strconv.ParseUint(string(b), 10, 32)
-	if err != nil {
+	v, err := decodeUint64(b)
+	if err != nil || v != uint64(uint32(v)) {
 		return 0, notA("uint32", string(b))
 	}
 	return uint32(v), nil

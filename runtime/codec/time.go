@@ -33,7 +33,7 @@ func Truncate(t time.Time, precision time.Duration) time.Time {
 		ns -= ns % int64(precision)
 	default:
 		t = time.Unix(s, ns).UTC()
-		return t.Add(-time.Duration(sinceMultiple(t, uint64(precision))))
+		return t.Add(-sinceMultiple(t, int64(precision)))
 	}
 	return time.Unix(s, ns).UTC()
 }
@@ -41,28 +41,16 @@ func Truncate(t time.Time, precision time.Duration) time.Time {
 // Ceil rounds t up to a multiple of precision since the Unix epoch. The result is in
 // UTC. A precision of zero or less changes nothing.
 func Ceil(t time.Time, precision time.Duration) time.Time {
-	floor := Truncate(t, precision)
-	if floor.Equal(t) {
-		return floor
-	}
-	return floor.Add(precision)
+	return Truncate(t.Add(max(0, precision-1)), precision)
 }
 
-// sinceMultiple returns the nanoseconds from the last multiple of p to t. It computes
-// in 128 bits, because 64 bits cannot hold nanoseconds outside the years 1677 to 2262.
-func sinceMultiple(t time.Time, p uint64) uint64 {
-	s, ns := t.Unix(), uint64(t.Nanosecond())
-	if s >= 0 {
-		hi, lo := bits.Mul64(uint64(s), uint64(time.Second))
-		lo, carry := bits.Add64(lo, ns, 0)
-		return bits.Rem64(hi+carry, lo, p)
-	}
-	hi, lo := bits.Mul64(uint64(-s), uint64(time.Second))
-	lo, borrow := bits.Sub64(lo, ns, 0)
-	if r := bits.Rem64(hi-borrow, lo, p); r != 0 {
-		return p - r
-	}
-	return 0
+// sinceMultiple returns the time from the last multiple of p nanoseconds to t. It computes in 128 bits, because 64 bits
+// cannot hold nanoseconds outside the years 1677 to 2262.
+func sinceMultiple(t time.Time, p int64) time.Duration {
+	s := t.Unix() - floorDiv(t.Unix(), p)*p // as far from a multiple
+	hi, lo := bits.Mul64(uint64(s), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
+	return time.Duration(bits.Rem64(hi+carry, lo, uint64(p)))
 }
 
 // Micros returns t as a Bigtable timestamp: microseconds since the Unix epoch, rounded down to the millisecond,

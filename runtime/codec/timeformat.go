@@ -1,12 +1,9 @@
 package codec
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -56,45 +53,22 @@ const (
 	MaxUint64                // 18446744073709551615: inverts all bits of 8 bytes
 )
 
-// minuends describes the minuends: their values, and their widths in digits and bytes.
-var minuends = [...]struct {
-	name          string
-	value         uint64
-	digits, bytes int
-}{
-	Largest:   {name: "true"},
-	MaxInt32:  {"max_int32", math.MaxInt32, 10, 4},
-	MaxUint32: {"max_uint32", math.MaxUint32, 10, 4},
-	MaxInt64:  {"max_int64", math.MaxInt64, 19, 8},
-	MaxUint64: {"max_uint64", math.MaxUint64, 20, 8},
-}
+var minuendNames = [...]string{Largest: "true", MaxInt32: "max_int32", MaxUint32: "max_uint32", MaxInt64: "max_int64", MaxUint64: "max_uint64"}
 
-// ParseMinuend parses the name of a minuend in a schema: max_int32, max_uint32, max_int64 or max_uint64.
-func ParseMinuend(s string) (Minuend, error) {
-	for m := MaxInt32; m <= MaxUint64; m++ {
-		if minuends[m].name == s {
-			return m, nil
-		}
-	}
-	return Largest, fmt.Errorf("minuend %q: want max_int32, max_uint32, max_int64 or max_uint64", s)
-}
+// minuends are the values of the minuends, and their numbers of digits.
+var minuends = [...]struct {
+	value  uint64
+	digits int
+}{MaxInt32: {math.MaxInt32, 10}, MaxUint32: {math.MaxUint32, 10}, MaxInt64: {math.MaxInt64, 19}, MaxUint64: {math.MaxUint64, 20}}
 
 // Value returns the number; 0 for Largest.
-func (m Minuend) Value() uint64 { return minuends[m.known()].value }
-
-// known returns the minuend; Largest for one that no constant has.
-func (m Minuend) known() Minuend {
-	if m < 0 || int(m) >= len(minuends) {
-		return Largest
-	}
-	return m
-}
+func (m Minuend) Value() uint64 { return minuends[m].value }
 
 // String returns the name of the minuend in a schema; that of Largest is true.
-func (m Minuend) String() string { return minuends[m.known()].name }
+func (m Minuend) String() string { return nameOf(m, minuendNames[:]) }
 
 // TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in ascending or descending order of
-// time. [ParseTimeFormat] returns one; the zero TimeFormat is invalid.
+// time. The zero TimeFormat is invalid.
 type TimeFormat struct {
 	Kind   TimeKind
 	Layout string // for LayoutTime
@@ -102,90 +76,8 @@ type TimeFormat struct {
 	// number of digits minus the number; for UnixNanos and 8 bytes, MaxInt64 minus the
 	// number; for 4 bytes, MaxUint32 minus the number. LayoutTime cannot be reversed.
 	Reverse bool
-	// From replaces the number from which a reversed format subtracts; see
-	// [TimeFormat.Reversed]. Digits are padded to those of the number.
+	// From replaces the number from which a reversed format subtracts. Digits are padded to those of the number.
 	From Minuend
-}
-
-var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a layout that sorts: " +
-	"2006, then 01 and 02 (or 002), 15, 04, 05, .000 in this order and none left out, " +
-	`with any of "-_/:.T,~@+" in between`)
-
-// ParseTimeFormat parses a format in a schema: unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms,
-// binary_ns, binary4_s, or a layout of package time that sorts. Such a layout starts with 2006, followed in this
-// order by 01 and 02 (or 002, the day of the year), 15, 04, 05 and a fraction such as .000. It may end after any of
-// them, must not skip one, and may contain any of "-_/:.T,~@+" in between. A schema specifies separately whether a
-// format is reversed.
-func ParseTimeFormat(s string) (TimeFormat, error) {
-	for kind := UnixSeconds; kind <= BinaryShortSeconds; kind++ {
-		if s == unixFormats[kind].name {
-			return TimeFormat{Kind: kind}, nil
-		}
-	}
-	last := noElement
-	for rest := s; rest != ""; {
-		e, n := nextElement(rest, last)
-		switch {
-		case e != literal && !e.follows(last),
-			e == literal && (last == noElement || !strings.Contains("-_/:.T,~@+", rest[:1])):
-			return TimeFormat{}, fmt.Errorf("time format %q: at %q: %w", s, rest, errTimeFormat)
-		case e != literal:
-			last = e
-		}
-		rest = rest[n:]
-	}
-	if last == noElement {
-		return TimeFormat{}, fmt.Errorf("time format %q: %w", s, errTimeFormat)
-	}
-	return TimeFormat{Layout: s}, nil
-}
-
-// Reversed returns the format that subtracts times from m, as the schema language writes it: From is Largest if m is
-// the default. It rejects layouts, and numbers that cannot represent the present in the width of m.
-func (f TimeFormat) Reversed(m Minuend) (TimeFormat, error) {
-	switch {
-	case f.Kind == LayoutTime:
-		return f, fmt.Errorf("time format %q cannot be reversed: want unix_s, unix_ms, unix_us, unix_ns or binary", f.Layout)
-	case m == Largest, m == unixFormats[f.Kind].limit:
-		f.Reverse, f.From = true, Largest
-		return f, nil
-	case f.InBytes() && minuends[m].bytes != f.Width():
-		return f, fmt.Errorf("time format %s has %d bytes, and %s has %d: want %s", f, f.Width(), m, minuends[m].bytes, f.minuends())
-	case minuends[m].bytes == 4 && f.Resolution() != time.Second:
-		return f, fmt.Errorf("time format %s exceeds %s: want %s", f, m, f.minuends())
-	}
-	f.Reverse, f.From = true, m
-	return f, nil
-}
-
-// minuends lists the numbers from which the format can subtract, for messages.
-func (f TimeFormat) minuends() string {
-	switch {
-	case f.Kind == BinaryShortSeconds:
-		return "max_int32 or max_uint32"
-	case f.Kind == UnixSeconds:
-		return "max_int32, max_uint32, max_int64 or max_uint64"
-	}
-	return "max_int64 or max_uint64"
-}
-
-// Validate reports whether f is a result of [ParseTimeFormat], or of [TimeFormat.Reversed] if it is reversed.
-func (f TimeFormat) Validate() error {
-	if f.Kind < LayoutTime || f.Kind > BinaryShortSeconds || f.From < Largest || f.From > MaxUint64 || f.From != Largest && !f.Reverse {
-		return fmt.Errorf("time format of kind %d from %d: %w", int(f.Kind), int(f.From), errTimeFormat)
-	}
-	plain := f
-	plain.Reverse, plain.From = false, Largest
-	got, err := ParseTimeFormat(plain.String())
-	if err == nil && got != plain {
-		return fmt.Errorf("time format %q: %w", f.Layout, errTimeFormat)
-	}
-	if err == nil && f.Reverse {
-		if got, err = plain.Reversed(f.From); err == nil && got != f {
-			err = fmt.Errorf("time format %s is reversed by default from %s: want true", plain, f.From)
-		}
-	}
-	return err
 }
 
 // String returns the format as written in a schema, followed by "reversed" if it is, and
@@ -223,7 +115,7 @@ func (f TimeFormat) largest() uint64 {
 		limit = f.From
 	}
 	if limit != Largest {
-		return minuends[limit].value
+		return limit.Value()
 	}
 	return uint64(pow10(unixFormats[f.Kind].width) - 1)
 }
@@ -287,11 +179,8 @@ func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 	if f.Reverse {
 		n = f.largest() - n
 	}
-	switch {
-	case f.Kind == BinaryShortSeconds:
-		return binary.BigEndian.AppendUint32(dst, uint32(n)), nil
-	case f.InBytes():
-		return binary.BigEndian.AppendUint64(dst, n), nil
+	if f.InBytes() {
+		return appendBig(dst, n, u.width), nil
 	}
 	return appendDigits(dst, n, f.Width()), nil
 }
@@ -324,7 +213,7 @@ func (f TimeFormat) parse(s string) (time.Time, bool) {
 // number parses a number of the format's width.
 func (f TimeFormat) number(s string) (uint64, bool) {
 	if f.InBytes() {
-		return KeyForm{}.parseBinary(s), true
+		return parseBig(s), true
 	}
 	if len(s) > 19 {
 		n, err := strconv.ParseUint(s, 10, 64)
@@ -334,26 +223,10 @@ func (f TimeFormat) number(s string) (uint64, bool) {
 	return uint64(n), ok
 }
 
-// floor rounds t down to the resolution.
-func (f TimeFormat) floor(t time.Time) time.Time {
-	t = t.UTC()
-	switch f.Months() {
-	case 12:
-		return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
-	case 1:
-		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	}
-	return Truncate(t, f.Resolution())
-}
-
 // ceil rounds t up to the resolution.
 func (f TimeFormat) ceil(t time.Time) time.Time {
-	floor := f.floor(t)
-	switch {
-	case floor.Equal(t):
-		return floor
-	case f.Months() > 0:
-		return floor.AddDate(0, f.Months(), 0)
+	if n := f.Months(); n > 0 {
+		return Bucket{Months: n}.End(t.Add(-1))
 	}
-	return floor.Add(f.Resolution())
+	return Ceil(t, f.Resolution())
 }

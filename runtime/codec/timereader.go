@@ -16,7 +16,6 @@ type TimeReader struct {
 // clockPart is a number or a literal in a layout, after the date and the hour.
 type clockPart struct {
 	begin, end int
-	literal    byte
 	unit       time.Duration // unit of the number; 0 for a literal
 	limit      int64         // the number must be less
 }
@@ -26,13 +25,21 @@ func NewTimeReader(f TimeFormat) TimeReader {
 	r := TimeReader{format: f}
 	for at, last := 0, noElement; f.Kind == LayoutTime && at < len(f.Layout); {
 		e, n := nextElement(f.Layout[at:], last)
-		switch {
+		switch end := at + n; {
 		case e == day || e == yearDay:
-			r.fixed, r.within = at+n, 24*time.Hour
+			r.fixed, r.within = end, 24*time.Hour
 		case e == hour:
-			r.fixed, r.within, r.clock = at+n, time.Hour, nil
-		case r.fixed > 0:
-			r.clock = append(r.clock, clockParts(f.Layout, e, at, at+n)...)
+			r.fixed, r.within, r.clock = end, time.Hour, nil
+		case r.fixed == 0:
+		case e == minute:
+			r.clock = append(r.clock, clockPart{at, end, time.Minute, 60})
+		case e == second:
+			r.clock = append(r.clock, clockPart{at, end, time.Second, 60})
+		case e == fraction: // after the point
+			limit := pow10(n - 1)
+			r.clock = append(r.clock, clockPart{begin: at}, clockPart{at + 1, end, time.Second / time.Duration(limit), limit})
+		default:
+			r.clock = append(r.clock, clockPart{begin: at})
 		}
 		if e != literal {
 			last = e
@@ -40,21 +47,6 @@ func NewTimeReader(f TimeFormat) TimeReader {
 		at += n
 	}
 	return r
-}
-
-// clockParts returns the parts of an element after the date and the hour.
-func clockParts(layout string, e element, begin, end int) []clockPart {
-	switch e {
-	case minute:
-		return []clockPart{{begin: begin, end: end, unit: time.Minute, limit: 60}}
-	case second:
-		return []clockPart{{begin: begin, end: end, unit: time.Second, limit: 60}}
-	}
-	parts := []clockPart{{begin: begin, literal: layout[begin]}}
-	if limit := pow10(end - begin - 1); e == fraction { // after the point
-		parts = append(parts, clockPart{begin: begin + 1, end: end, unit: time.Second / time.Duration(limit), limit: limit})
-	}
-	return parts
 }
 
 // Parse is like [TimeFormat.Parse] but returns false instead of an error.
@@ -66,7 +58,7 @@ func (r *TimeReader) Parse(s []byte) (time.Time, bool) {
 	for i := range r.clock {
 		p := &r.clock[i]
 		if p.unit == 0 {
-			if s[p.begin] != p.literal {
+			if s[p.begin] != r.format.Layout[p.begin] {
 				return time.Time{}, false
 			}
 			continue

@@ -39,24 +39,25 @@ func compareReader(t *testing.T, name string, step time.Duration, write func([]b
 }
 
 func TestReaders(t *testing.T) {
-	for _, text := range []string{
+	for _, layout := range []string{
 		"2006", "2006-01", "2006-01-02", "2006002", "20060102T15", "2006-01-02-1504", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000",
-		"2006002150405,000000000", "unix_s", "unix_ms", "unix_ns", "binary",
+		"2006002150405,000000000", "",
 	} {
-		f, err := ParseTimeFormat(text)
-		must(t, err)
+		f := TimeFormat{Layout: layout}
+		if layout == "" {
+			f.Kind = UnixMillis
+		}
 		r := NewTimeReader(f)
-		compareReader(t, text, time.Hour, f.Append, f.Parse, r.Parse)
+		compareReader(t, f.String(), time.Hour, f.Append, f.Parse, r.Parse)
 	}
-	for text, every := range map[string]time.Duration{
-		"2006-01-02": 24 * time.Hour, "2006-01-02T15": 3 * time.Hour, "2006-01-02T1504": 15 * time.Minute, "unix_s": time.Hour,
-		"week%d": week, "%06d": time.Hour, "iso_week": week,
+	for label, every := range map[Label]time.Duration{
+		{Format: TimeFormat{Layout: "2006-01-02"}}: 24 * time.Hour, {Format: TimeFormat{Layout: "2006-01-02T15"}}: 3 * time.Hour,
+		{Format: TimeFormat{Layout: "2006-01-02T1504"}}: 15 * time.Minute, {Format: TimeFormat{Kind: UnixSeconds}}: time.Hour,
+		{Kind: NumberLabel, Prefix: "week"}: week, {Kind: NumberLabel, Pad: 6}: time.Hour, {Kind: ISOWeekLabel}: week,
 	} {
-		label, err := ParseLabel(text)
-		must(t, err)
 		b := Bucket{Every: every, Label: label}
 		r := NewLabelReader(b)
-		compareReader(t, "label "+text, every, b.AppendLabel, b.ParseLabel, r.Parse)
+		compareReader(t, "label "+label.String(), every, b.AppendLabel, b.ParseLabel, r.Parse)
 	}
 }
 

@@ -25,32 +25,15 @@ func (u UUID) appendText(dst []byte) []byte {
 
 // ParseUUID parses the canonical form, in upper or lower case. It rejects other
 // notations, such as braces, "urn:uuid:" or no dashes. Errors wrap [ErrValue].
-func ParseUUID(s string) (UUID, error) {
-	var u UUID
-	if len(s) != uuidLen || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return UUID{}, notA("UUID", s)
-	}
-	for n, i := range [len(u)]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
-		hi, ok1 := unhex(s[i])
-		lo, ok2 := unhex(s[i+1])
-		if !ok1 || !ok2 {
-			return UUID{}, notA("UUID", s)
+func ParseUUID(s string) (u UUID, err error) {
+	var digits [2 * len(u)]byte
+	if len(s) == uuidLen && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
+		text := append(append(append(digits[:0], s[:8]...), s[9:13]...), s[14:18]...)
+		if _, err := hex.Decode(u[:], append(append(text, s[19:23]...), s[24:]...)); err == nil {
+			return u, nil
 		}
-		u[n] = hi<<4 | lo
 	}
-	return u, nil
-}
-
-func unhex(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
+	return UUID{}, notA("UUID", s)
 }
 
 // MarshalText implements [encoding.TextMarshaler] with the canonical form, so that JSON

@@ -197,29 +197,3 @@ func FuzzRanges(f *testing.F) {
 		}
 	})
 }
-
-// TestDivides checks which widths divide buckets.
-func TestDivides(t *testing.T) {
-	const hour = time.Hour
-	for _, tt := range []struct {
-		every  time.Duration
-		bucket codec.Bucket
-		want   bool
-	}{
-		{hour, codec.Bucket{Every: 24 * hour}, true},
-		{hour, codec.Bucket{Every: 24 * hour, Origin: begin.Add(6 * hour)}, true},
-		{hour, codec.Bucket{Every: 24 * hour, Origin: begin.Add(30 * time.Minute)}, false},
-		{5 * hour, codec.Bucket{Every: 24 * hour}, false},
-		{24 * hour, codec.Bucket{Every: 7 * 24 * hour}, true},
-		{7 * 24 * hour, codec.Bucket{Every: 7 * 24 * hour}, true},
-		{7 * 24 * hour, codec.Bucket{Every: 14 * 24 * hour, Origin: begin}, false},
-		{hour, codec.Bucket{Months: 1}, true},
-		{24 * hour, codec.Bucket{Months: 1}, true},
-		{7 * 24 * hour, codec.Bucket{Months: 1}, false},
-		{500 * time.Millisecond, codec.Bucket{Every: 24 * hour}, false},
-		{hour, codec.EndlessBucket, false},
-	} {
-		r := codec.Rollup{Every: tt.every}
-		assert.Same(t, tt.want, r.Divides(tt.bucket), tt.every, tt.bucket)
-	}
-}

@@ -44,13 +44,12 @@ func (s shapeOf) delimiter() string {
 
 // bucketOf returns a bucket with a label in the schema language.
 func bucketOf(every time.Duration, label string) codec.Bucket {
-	l, err := codec.ParseLabel(label)
-	if err != nil {
-		panic(err)
-	}
-	b := codec.Bucket{Every: every, Label: l}
-	if strings.Contains(label, "%") {
-		b.Origin = time.Date(2021, 1, 4, 0, 0, 0, 0, time.UTC)
+	b := codec.Bucket{Every: every, Label: codec.Label{Format: codec.TimeFormat{Layout: label}}}
+	if prefix, verb, counted := strings.Cut(label, "%"); counted {
+		b.Label, b.Origin = codec.Label{Kind: codec.NumberLabel, Prefix: prefix}, time.Date(2021, 1, 4, 0, 0, 0, 0, time.UTC)
+		if verb == "04d" {
+			b.Label.Pad = 4
+		}
 	}
 	return b
 }

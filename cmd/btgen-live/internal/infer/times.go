@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -79,7 +80,7 @@ var forms = func() (out []codec.Label) {
 		plain := codec.TimeFormat{Kind: kind}
 		out = append(out, codec.Label{Format: plain})
 		for from := codec.Largest; from <= codec.MaxUint64; from++ {
-			if reversed, err := plain.Reversed(from); err == nil && reversed.From == from {
+			if reversed, err := layout.Reversed(plain, from); err == nil && reversed.From == from {
 				out = append(out, codec.Label{Format: reversed})
 			}
 		}
@@ -90,7 +91,7 @@ var forms = func() (out []codec.Label) {
 // timeForms returns the forms of times that all of some values have.
 func timeForms(values []string) (out []*timeForm) {
 	all := forms[:len(forms):len(forms)]
-	if format, err := codec.ParseTimeFormat(layoutOf(values[0])); err == nil && format.Kind == codec.LayoutTime {
+	if format, err := layout.ParseTime(layoutOf(values[0])); err == nil && format.Kind == codec.LayoutTime {
 		all = append(all, codec.Label{Format: format})
 	}
 	for _, label := range all {

@@ -53,26 +53,26 @@ func KindByE(kinds string, eValue kindspkg.KindE, raw []byte) beamstore.Query {
 func encodeKind(e kindspkg.KindEvent) []byte {
 	var dst []byte
 	dst = codec.AppendProtoString(dst, 1, codec.Implicit, e.Kinds)
-	dst = codec.AppendProtoInt64(dst, 2, codec.Implicit, int64(e.E))
+	dst = codec.AppendProtoInteger(dst, 2, codec.Implicit, e.E)
 	dst = codec.AppendProtoBytes(dst, 3, codec.Implicit, e.Raw)
 	dst = codec.AppendProtoTimestamp(dst, 4, codec.Implicit, e.Since)
 	dst = codec.AppendProtoTimestamp(dst, 5, codec.Implicit, e.Time)
-	dst = codec.AppendProtoUint32(dst, 6, codec.Implicit, e.Sequence)
-	dst = codec.AppendProtoInt64(dst, 7, codec.Implicit, int64(e.Class))
+	dst = codec.AppendProtoInteger(dst, 6, codec.Implicit, e.Sequence)
+	dst = codec.AppendProtoInteger(dst, 7, codec.Implicit, int64(e.Class))
 	dst = codec.AppendProtoString(dst, 8, codec.Implicit, e.Text)
 	dst = codec.AppendProtoBytes(dst, 9, codec.Implicit, e.Bytes)
 	dst = codec.AppendProtoBool(dst, 10, codec.Implicit, e.Flag)
-	dst = codec.AppendProtoInt32(dst, 11, codec.Implicit, e.Small)
-	dst = codec.AppendProtoInt64(dst, 12, codec.Implicit, e.Number)
-	dst = codec.AppendProtoUint32(dst, 13, codec.Implicit, e.Unsigned)
-	dst = codec.AppendProtoUint64(dst, 14, codec.Implicit, e.Large)
+	dst = codec.AppendProtoInteger(dst, 11, codec.Implicit, e.Small)
+	dst = codec.AppendProtoInteger(dst, 12, codec.Implicit, e.Number)
+	dst = codec.AppendProtoInteger(dst, 13, codec.Implicit, e.Unsigned)
+	dst = codec.AppendProtoInteger(dst, 14, codec.Implicit, e.Large)
 	dst = codec.AppendProtoFloat32(dst, 15, codec.Implicit, e.Single)
 	dst = codec.AppendProtoFloat64(dst, 16, codec.Implicit, e.Double)
 	dst = codec.AppendProtoTimestamp(dst, 17, codec.Implicit, e.At)
 	dst = codec.AppendProtoDuration(dst, 18, codec.Implicit, e.Span)
 	dst = codec.AppendProtoUUID(dst, 19, codec.Implicit, e.ID)
-	dst = codec.AppendProtoInt64(dst, 20, codec.Implicit, int64(e.Color))
-	dst = codec.AppendProtoJSON(dst, 21, codec.Implicit, e.JSON)
+	dst = codec.AppendProtoInteger(dst, 20, codec.Implicit, e.Color)
+	dst = codec.AppendProtoBytes(dst, 21, codec.Implicit, e.JSON)
 	if e.TextOr != nil {
 		dst = codec.AppendProtoString(dst, 22, codec.Explicit, *e.TextOr)
 	}
@@ -83,7 +83,7 @@ func encodeKind(e kindspkg.KindEvent) []byte {
 		dst = codec.AppendProtoBool(dst, 24, codec.Explicit, *e.FlagOr)
 	}
 	if e.NumberOr != nil {
-		dst = codec.AppendProtoInt64(dst, 25, codec.Explicit, *e.NumberOr)
+		dst = codec.AppendProtoInteger(dst, 25, codec.Explicit, *e.NumberOr)
 	}
 	if e.DoubleOr != nil {
 		dst = codec.AppendProtoFloat64(dst, 26, codec.Explicit, *e.DoubleOr)
@@ -98,10 +98,10 @@ func encodeKind(e kindspkg.KindEvent) []byte {
 		dst = codec.AppendProtoUUID(dst, 29, codec.Explicit, *e.IDOr)
 	}
 	if e.ColorOr != nil {
-		dst = codec.AppendProtoInt64(dst, 30, codec.Explicit, int64(*e.ColorOr))
+		dst = codec.AppendProtoInteger(dst, 30, codec.Explicit, *e.ColorOr)
 	}
 	if e.JSONOr != nil {
-		dst = codec.AppendProtoJSON(dst, 31, codec.Explicit, e.JSONOr)
+		dst = codec.AppendProtoBytes(dst, 31, codec.Explicit, e.JSONOr)
 	}
 	return dst
 }
@@ -187,15 +187,15 @@ func appendKindJSON(dst []byte, e *kindspkg.KindEvent) []byte {
 	dst = codec.AppendJSONBytes(dst, "raw", e.Raw)
 	dst = codec.AppendJSONTimestamp(dst, "since", e.Since)
 	dst = codec.AppendJSONTimestamp(dst, "time", e.Time)
-	dst = codec.AppendJSONUint32(dst, "sequence", e.Sequence)
+	dst = codec.AppendJSONUint(dst, "sequence", e.Sequence)
 	dst = codec.AppendJSONString(dst, "class", e.Class.String())
 	dst = codec.AppendJSONString(dst, "text", e.Text)
 	dst = codec.AppendJSONBytes(dst, "bytes", e.Bytes)
 	dst = codec.AppendJSONBool(dst, "flag", e.Flag)
-	dst = codec.AppendJSONInt32(dst, "small", e.Small)
-	dst = codec.AppendJSONInt64(dst, "number", e.Number)
-	dst = codec.AppendJSONUint32(dst, "unsigned", e.Unsigned)
-	dst = codec.AppendJSONUint64(dst, "large", e.Large)
+	dst = codec.AppendJSONInt(dst, "small", e.Small)
+	dst = codec.AppendJSONInt(dst, "number", e.Number)
+	dst = codec.AppendJSONUint(dst, "unsigned", e.Unsigned)
+	dst = codec.AppendJSONUint(dst, "large", e.Large)
 	dst = beamstore.AppendJSONFloat32(dst, "single", e.Single)
 	dst = beamstore.AppendJSONFloat64(dst, "double", e.Double)
 	dst = codec.AppendJSONTimestamp(dst, "at", e.At)
@@ -213,7 +213,7 @@ func appendKindJSON(dst []byte, e *kindspkg.KindEvent) []byte {
 		dst = codec.AppendJSONBool(dst, "flag_or", *e.FlagOr)
 	}
 	if e.NumberOr != nil {
-		dst = codec.AppendJSONInt64(dst, "number_or", *e.NumberOr)
+		dst = codec.AppendJSONInt(dst, "number_or", *e.NumberOr)
 	}
 	if e.DoubleOr != nil {
 		dst = beamstore.AppendJSONFloat64(dst, "double_or", *e.DoubleOr)

@@ -74,9 +74,9 @@ func SampleHighByArea(area string, valueFrom int64, valueTo int64) beamstore.Que
 func encodeSample(e plant.SampleEvent) []byte {
 	var dst []byte
 	dst = codec.AppendProtoString(dst, 1, codec.Implicit, e.Area)
-	dst = codec.AppendProtoInt64(dst, 2, codec.Implicit, e.Sensor)
+	dst = codec.AppendProtoInteger(dst, 2, codec.Implicit, e.Sensor)
 	dst = codec.AppendProtoTimestamp(dst, 3, codec.Implicit, e.Time)
-	dst = codec.AppendProtoInt64(dst, 4, codec.Implicit, e.Value)
+	dst = codec.AppendProtoInteger(dst, 4, codec.Implicit, e.Value)
 	return dst
 }
 
@@ -103,8 +103,8 @@ func decodeSample(encoded []byte) (plant.SampleEvent, error) {
 func appendSampleJSON(dst []byte, e *plant.SampleEvent) []byte {
 	begin := len(dst)
 	dst = codec.AppendJSONString(dst, "area", e.Area)
-	dst = codec.AppendJSONInt64(dst, "sensor", e.Sensor)
+	dst = codec.AppendJSONInt(dst, "sensor", e.Sensor)
 	dst = codec.AppendJSONTimestamp(dst, "time", e.Time)
-	dst = codec.AppendJSONInt64(dst, "value", e.Value)
+	dst = codec.AppendJSONInt(dst, "value", e.Value)
 	return codec.EndJSON(dst, begin)
 }
