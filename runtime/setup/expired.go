@@ -165,6 +165,6 @@ func hides(found store.HiddenEvents, from time.Time, failed error) string {
 		return fmt.Sprintf("the search for stored events %s, which would be hidden, has failed: %v: give it more time (Options.Timeout, --timeout), or make sure that there are none, and allow this", since, failed)
 	}
 	least := map[bool]string{true: "at least "}[failed != nil]
-	return fmt.Sprintf("%s%d stored events %s, would be hidden, up to %s, such as in row %q: choose a since after them, delete them, or allow this to hide them",
-		least, found.Events, since, showDay(found.Last), found.Row)
+	return fmt.Sprintf("stored events %s, would be hidden: %s%d, up to %s, such as in row %q: choose a since after them, delete them, or allow this to hide them",
+		since, least, found.Events, showDay(found.Last), found.Row)
 }
