@@ -27,7 +27,7 @@ var extensions = []struct {
 	literals    *regexp.Regexp // matches the string literals that name it
 	most        int            // files
 }{
-	{"a field type", regexp.MustCompile(`(?i)uuid`), regexp.MustCompile(`(?i)uuid`), 14},
+	{"a field type", regexp.MustCompile(`(?i)uuid`), regexp.MustCompile(`(?i)uuid`), 15},
 	{"a key encoding", regexp.MustCompile(`(?i)base64url|KeyBase64`), regexp.MustCompile(`(?i)base64url`), 8},
 	{"a pattern", regexp.MustCompile(`(?i)bucket_?offsets`), regexp.MustCompile(`bucket_offsets`), 7},
 	{"a sketch", regexp.MustCompile(`(?i)quantile`), regexp.MustCompile(`(?i)quantile`), 3},
