@@ -95,6 +95,8 @@ func divides(every time.Duration, b codec.Bucket) bool {
 		return false
 	case b.Months > 0:
 		return 24*time.Hour%every == 0
+	case b.Every <= 0: // an error of its own
+		return true
 	}
 	start := b.Start(time.Unix(0, 0))
 	return b.Every%every == 0 && codec.Bucket{Every: every}.Start(start).Equal(start)

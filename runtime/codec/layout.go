@@ -21,17 +21,6 @@ const (
 	literal
 )
 
-// follows reports whether e may come after last in a layout that sorts.
-func (e element) follows(last element) bool {
-	switch e {
-	case yearDay:
-		return last == year
-	case hour:
-		return last == day || last == yearDay
-	}
-	return last == e-1
-}
-
 // nextElement returns the first element of the layout and its length. last is the
 // element before it. Everything else is a literal of one byte.
 func nextElement(layout string, last element) (element, int) {
