@@ -26,7 +26,11 @@ func (s *schemaFile) check() jen.Code {
 func (s *schemaFile) checkField(f *layout.Field) *jen.Statement {
 	check, value := suffix(f.Type), s.value(f)
 	switch f.Type {
-	case schema.String, schema.Timestamp, schema.JSON:
+	case schema.String, schema.Timestamp:
+		if f.Optional {
+			return s.code("c.$1($2, $3)", "Optional"+check, jen.Lit(f.Name), s.member(f))
+		}
+	case schema.JSON:
 	case schema.Enum:
 		return s.ifSet(f, s.code("c.Enum($1, $2, $3)", jen.Lit(f.Name), s.names.Field(f).EnumNames, s.encodable(f)))
 	case schema.Float32, schema.Float64:

@@ -2458,18 +2458,14 @@ func checkSample(event any) error {
 	c.Enum("state", sampleStateNames, int64(e.State))
 	c.JSON("document", e.Document)
 	c.Enum("level", sampleLevelNames, int64(e.Level))
-	if e.MaybeText != nil {
-		c.String("maybe_text", *e.MaybeText)
-	}
+	c.OptionalString("maybe_text", e.MaybeText)
 	if e.MaybeLoad != nil {
 		c.Finite("maybe_load", float64(*e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
 		c.Finite("maybe_ratio", *e.MaybeRatio)
 	}
-	if e.MaybeAt != nil {
-		c.Timestamp("maybe_at", *e.MaybeAt)
-	}
+	c.OptionalTimestamp("maybe_at", e.MaybeAt)
 	if e.MaybeState != nil {
 		c.Enum("maybe_state", sampleMaybeStateNames, int64(*e.MaybeState))
 	}
@@ -2486,9 +2482,7 @@ func checkSample(event any) error {
 	if e.MaybeRenamed != nil {
 		c.JSON("maybe_renamed", e.MaybeRenamed)
 	}
-	if e.MaybeName != nil {
-		c.String("maybe_name", *e.MaybeName)
-	}
+	c.OptionalString("maybe_name", e.MaybeName)
 	return c.Err()
 }
 

@@ -472,8 +472,6 @@ func checkSparse(event any) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("sensor", e.Sensor)
-	if e.Note != nil {
-		c.String("note", *e.Note)
-	}
+	c.OptionalString("note", e.Note)
 	return c.Err()
 }

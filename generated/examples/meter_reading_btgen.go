@@ -522,9 +522,7 @@ func checkMeterReading(event any) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)
-	if e.Alarm != nil {
-		c.String("alarm", *e.Alarm)
-	}
+	c.OptionalString("alarm", e.Alarm)
 	return c.Err()
 }
 

@@ -509,8 +509,6 @@ func checkVehicle(event any) error {
 	c.Time("time", e.Time)
 	c.String("region", e.Region)
 	c.String("line", e.Line)
-	if e.Note != nil {
-		c.String("note", *e.Note)
-	}
+	c.OptionalString("note", e.Note)
 	return c.Err()
 }

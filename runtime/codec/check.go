@@ -29,6 +29,20 @@ func (c *Checker) String(field, v string) {
 	}
 }
 
+// OptionalString is like [Checker.String] and accepts nil.
+func (c *Checker) OptionalString(field string, v *string) {
+	if v != nil {
+		c.String(field, *v)
+	}
+}
+
+// OptionalTimestamp is like [Checker.Timestamp] and accepts nil.
+func (c *Checker) OptionalTimestamp(field string, v *time.Time) {
+	if v != nil {
+		c.Timestamp(field, *v)
+	}
+}
+
 // JSON rejects a value that is not valid JSON in UTF-8 with [ErrJSON].
 func (c *Checker) JSON(field string, v []byte) {
 	if !json.Valid(v) || !utf8.Valid(v) {

@@ -761,12 +761,8 @@ func checkKind(event any) error {
 	c.Timestamp("at", e.At)
 	c.Enum("color", kindColorNames, int64(e.Color))
 	c.JSON("json", e.JSON)
-	if e.TextOr != nil {
-		c.String("text_or", *e.TextOr)
-	}
-	if e.AtOr != nil {
-		c.Timestamp("at_or", *e.AtOr)
-	}
+	c.OptionalString("text_or", e.TextOr)
+	c.OptionalTimestamp("at_or", e.AtOr)
 	if e.ColorOr != nil {
 		c.Enum("color_or", kindColorOrNames, int64(*e.ColorOr))
 	}
