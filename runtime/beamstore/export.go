@@ -10,6 +10,8 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // ExportOptions specify which events to export, and to which files.
@@ -19,16 +21,19 @@ type ExportOptions struct {
 	// with their number and -of- the number of files, such as -00000-of-00004.ndjson. The
 	// program must import a Beam file system for the path.
 	Path string
-	// Files is the number of files; 0 means 1. A worker writes a file as a whole.
+	// Files is the number of files; 0 means 1, and below that is a *store.OptionsError. A worker writes a file as a whole.
 	Files int
 }
 
 // Export writes the selected events to files, as one JSON object per line, in no particular
 // order. It overwrites existing files, and writes all of them, also without events.
 //
-// The error is that of Read.
+// Otherwise, the error is that of Read.
 func (s *Schema[E]) Export(scope beam.Scope, conn Connection, o ExportOptions) error {
 	scope = scope.Scope("btgen.Export")
+	if o.Files < 0 {
+		return &store.OptionsError{Options: "ExportOptions", Reason: "Files is negative: use 0 for one file"}
+	}
 	events, err := s.Read(scope, conn, o.ReadOptions)
 	if err != nil {
 		return err

@@ -233,6 +233,7 @@ func TestInvalidOptions(t *testing.T) {
 		"itself":       {plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"samples"}}), new(*store.BackfillError)},
 		"no end":       {plantbeam.Sample.Delete(s, conn, beamstore.DeleteOptions{}), new(*store.RangeError)},
 		"the past":     {plantbeam.Sample.Delete(s, conn, beamstore.DeleteOptions{From: begin, To: begin.Add(-1)}), new(*store.RangeError)},
+		"no files":     {plantbeam.Sample.Export(s, conn, beamstore.ExportOptions{Files: -1}), new(*store.OptionsError)},
 		"export query": {plantbeam.Sample.Export(s, conn, beamstore.ExportOptions{ReadOptions: beamstore.ReadOptions{Query: beamstore.Query{Name: "Nope"}}}), new(*beamstore.QueryError)},
 	} {
 		if !errors.As(c.err, c.want) {
