@@ -69,13 +69,10 @@ func (s *schemaFile) beamAccess() jen.Code {
 		}`, s.layout.Package+"beam", queries)
 }
 
-// of is the member of the event e, as a value that the codec appends.
+// of is the member of the event e, as a value.
 func (s *beamSource) of(m *member) *jen.Statement {
-	switch {
-	case m.field != nil:
+	if m.field != nil {
 		return s.value(m.field)
-	case m.named != nil: // a class is an int
-		return s.code("int64(e.$1)", m.name)
 	}
 	return s.code("e.$1", m.name)
 }

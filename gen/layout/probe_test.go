@@ -86,6 +86,8 @@ func TestDivides(t *testing.T) {
 		{7 * 24 * hour, codec.Bucket{Months: 1}, false},
 		{500 * time.Millisecond, codec.Bucket{Every: 24 * hour}, false},
 		{hour, codec.EndlessBucket, false},
+		{hour, codec.Bucket{}, true}, // has no width, which is a separate error
+		{hour, codec.Bucket{Every: time.Millisecond}, false},
 	} {
 		assert.Same(t, tt.want, divides(tt.every, tt.bucket), tt.every, tt.bucket)
 	}

@@ -95,11 +95,11 @@ func divides(every time.Duration, b codec.Bucket) bool {
 		return false
 	case b.Months > 0:
 		return 24*time.Hour%every == 0
-	case b.Every <= 0: // an error of its own
-		return true
+	case b.Every == 0 || b.Every%every != 0:
+		return b.Every == 0 // a separate error
 	}
 	start := b.Start(time.Unix(0, 0))
-	return b.Every%every == 0 && codec.Bucket{Every: every}.Start(start).Equal(start)
+	return codec.Bucket{Every: every}.Start(start).Equal(start)
 }
 
 // dividing returns the widest usual width of windows that divides the buckets of a table.

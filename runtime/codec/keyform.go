@@ -72,7 +72,7 @@ func decodeBase32(v string) ([]byte, bool) {
 }
 
 // KeyEncodings returns the names of the encodings in schemas.
-func KeyEncodings() []string { return keyEncodingNames[:] }
+func KeyEncodings() []string { return slices.Clone(keyEncodingNames[:]) }
 
 // sorts reports whether encoded bytes sort like the bytes, if what follows sorts before all characters.
 func (e KeyEncoding) sorts() bool { return e.Alphabet() != "" && slices.IsSorted([]byte(e.Alphabet())) }

@@ -42,7 +42,7 @@ func AppendProtoBool(dst []byte, number int, p Presence, v bool) []byte {
 }
 
 // AppendProtoInteger appends a field of an integer type, or of an enum type, whose numbers must fit an int32.
-func AppendProtoInteger[T ~int32 | ~int64 | ~uint32 | ~uint64](dst []byte, number int, p Presence, v T) []byte {
+func AppendProtoInteger[T ~int | ~int32 | ~int64 | ~uint32 | ~uint64](dst []byte, number int, p Presence, v T) []byte {
 	if p == Implicit && v == 0 {
 		return dst
 	}

@@ -58,7 +58,7 @@ func encodeKind(e kindspkg.KindEvent) []byte {
 	dst = codec.AppendProtoTimestamp(dst, 4, codec.Implicit, e.Since)
 	dst = codec.AppendProtoTimestamp(dst, 5, codec.Implicit, e.Time)
 	dst = codec.AppendProtoInteger(dst, 6, codec.Implicit, e.Sequence)
-	dst = codec.AppendProtoInteger(dst, 7, codec.Implicit, int64(e.Class))
+	dst = codec.AppendProtoInteger(dst, 7, codec.Implicit, e.Class)
 	dst = codec.AppendProtoString(dst, 8, codec.Implicit, e.Text)
 	dst = codec.AppendProtoBytes(dst, 9, codec.Implicit, e.Bytes)
 	dst = codec.AppendProtoBool(dst, 10, codec.Implicit, e.Flag)
