@@ -54,6 +54,7 @@ type Fold struct {
 	yield   func(w *Summary) bool
 
 	now      *series            // whose events are being folded
+	spare    *series            // one that has ended, for the next one; nil if there is none
 	nowID    []byte             // of now
 	id       []byte             // memory of another one
 	byID     map[string]*series // if they are scattered or grouped
@@ -94,6 +95,7 @@ type series struct {
 	low    time.Time  // start of the last window that was yielded, if they descend
 	prev   *Summary   // the last window with events that was yielded, to fill others; nil if there is none
 	values []value    // of each part; nil without Options.Steps
+	last   *Summary   // that of all values, if windows ascend; nil before the first one
 }
 
 // Start returns a fold of events with from <= time < to, which calls yield with each window, which is valid until
@@ -356,10 +358,15 @@ func (f *Fold) enter(of any) *series {
 }
 
 func (f *Fold) newSeries(of any) *series {
-	s := &series{of: f.options.Clone(of), open: f.spec.new()}
-	if f.options.Steps {
-		s.values = make([]value, len(f.spec.parts))
+	s := f.spare
+	if f.spare = nil; s == nil {
+		s = &series{open: f.spec.new()}
+		if f.options.Steps {
+			s.values = make([]value, len(f.spec.parts))
+		}
 	}
+	clear(s.values)
+	*s = series{of: f.options.Clone(of), open: s.open, part: s.part, values: s.values, last: s.last}
 	return s
 }
 
@@ -384,6 +391,9 @@ func (f *Fold) leave() {
 	f.close(s)
 	if f.options.Group == nil {
 		f.end(s)
+	}
+	if !f.holds() {
+		f.spare = s // its windows are empty again
 	}
 }
 
@@ -411,7 +421,10 @@ func (f *Fold) step(s *series) {
 			v.doubt = v.doubt || doubt
 			continue
 		case v.window == nil:
-			v.window = f.spec.new()
+			if s.last == nil {
+				s.last = f.spec.new()
+			}
+			v.window = s.last
 		default:
 			p.step(s.open.fields[p.at], v.window.fields[p.at], s.open.fields[p.at])
 		}
