@@ -229,7 +229,8 @@ func (r *request) statisticsOf(l *layout.Layout) (out []format.Statistic, err er
 		}
 	}
 	for _, s := range wanted {
-		if x := s.Sketch(); x != nil && !slices.ContainsFunc(out, func(o format.Statistic) bool { return o.Statistic == s }) {
+		is := func(o format.Statistic) bool { return o.Statistic == s }
+		if x := s.Sketch(); x != nil && !slices.ContainsFunc(out, is) {
 			return nil, withoutSketch(r, "schema "+l.Name, x)
 		}
 	}
@@ -238,5 +239,6 @@ func (r *request) statisticsOf(l *layout.Layout) (out []format.Statistic, err er
 
 // withoutSketch returns the error for statistics of what lacks their sketch.
 func withoutSketch(r *request, of string, x *schema.Sketch) error {
-	return fmt.Errorf("%s %s: %s has no %s; write `%s: true` at fields in the schema that need them", r.param("statistics"), strings.Join(r.statistics, ","), of, x.Plural, x.Key)
+	return fmt.Errorf("%s %s: %s has no %s; write `%s: true` at fields in the schema that need them",
+		r.param("statistics"), strings.Join(r.statistics, ","), of, x.Plural, x.Key)
 }

@@ -198,8 +198,8 @@ func (d *plot) read(ctx context.Context) error {
 		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
 	}
 	if d.unknown > 0 {
-		sketch := d.statistic.Sketch()
-		d.Notes = append(d.Notes, fmt.Sprintf("%s %s no %s: %s", countOf(d.unknown, "window"), words.Plural(d.unknown, "has", "have"), sketch.Plural, sketch.Unknown))
+		sketch, have := d.statistic.Sketch(), words.Plural(d.unknown, "has", "have")
+		d.Notes = append(d.Notes, fmt.Sprintf("%s %s no %s: %s", countOf(d.unknown, "window"), have, sketch.Plural, sketch.Unknown))
 	}
 	if d.lacking > 0 {
 		note := countOf(d.lacking, "window") + " may lack events, which have expired"

@@ -28,7 +28,10 @@ func (s *schemaFile) members() []member {
 		comment: "truncated to " + schema.FormatDuration(s.layout.Precision) + " by the writer; UTC when read",
 	}}
 	if s.layout.Sequence {
-		out = append(out, member{name: "Sequence", typ: jen.Uint32(), comment: "distinguishes events with the same time", codec: "Uint32", json: "sequence"})
+		out = append(out, member{
+			name: "Sequence", typ: jen.Uint32(), codec: "Uint32", json: "sequence",
+			comment: "distinguishes events with the same time",
+		})
 	}
 	for _, kind := range s.layout.TTLFields() {
 		m := member{name: s.names.TTLField(kind), typ: instant, codec: "Timestamp"}
@@ -55,7 +58,8 @@ func (s *schemaFile) membersOf(fields []layout.Field) []member {
 	out := make([]member, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		out[i] = member{name: s.names.Field(f).Name, typ: s.fieldType(f), comment: fieldComment(f), codec: suffix(f.Type), json: f.Name, field: f}
+		out[i] = member{name: s.names.Field(f).Name, typ: s.fieldType(f), codec: suffix(f.Type), json: f.Name, field: f}
+		out[i].comment = fieldComment(f)
 		if f.Type == schema.Enum {
 			out[i].codec, out[i].named = "Int64", s.goType(f)
 		}

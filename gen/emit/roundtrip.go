@@ -47,6 +47,9 @@ func (r *roundTrip) test() jen.Code {
 		far = r.code("// Far in the future, because the in-memory server garbage-collects by the system clock.")
 	}
 	events := lines(each(r.Stored, func(_ int, e *sample.Event) jen.Code { return r.event(e) })...)
+	series := jen.Values(each(r.layout.Series, func(i int, f *layout.Field) jen.Code {
+		return set(r.names.Field(f).Name, r.literal(f, r.Series[0][i]))
+	})...)
 	if slices.ContainsFunc(r.layout.Queries, func(q layout.Query) bool { return r.wanted(&q) == "unstamped" }) {
 		unstamped = r.unstamped()
 	}
@@ -78,7 +81,7 @@ func (r *roundTrip) test() jen.Code {
 				storetest.Write(t, w.WriteAll, events)
 				$10
 			}
-		}`, r.names.Test, far, gocode.Date(r.Now), r.seriesFields(), events, len(r.Stored)-1, gocode.Duration(r.layout.Precision), unstamped,
+		}`, r.names.Test, far, gocode.Date(r.Now), series, events, len(r.Stored)-1, gocode.Duration(r.layout.Precision), unstamped,
 		jen.Qual(r.paths.test(r.layout.Package), "New"), reads)
 }
 
@@ -101,13 +104,6 @@ func (r *roundTrip) summaries() []jen.Code {
 		}
 	}
 	return out
-}
-
-// seriesFields renders the values of the series.
-func (r *roundTrip) seriesFields() jen.Code {
-	return jen.Values(each(r.layout.Series, func(i int, f *layout.Field) jen.Code {
-		return set(r.names.Field(f).Name, r.literal(f, r.Series[0][i]))
-	})...)
 }
 
 // unstamped declares the events that queries return if they read tables that store the
@@ -213,7 +209,8 @@ func (r *roundTrip) event(e *sample.Event) jen.Code {
 		class = r.own(r.names.ClassValue(r.layout.Classes[e.Class-1]))
 	}
 	out := []jen.Code{
-		set(r.names.Series, jen.Id("series")), set("Time", gocode.Date(e.Time)), setIf(e.Sequence > 0, "Sequence", jen.Lit(int(e.Sequence))),
+		set(r.names.Series, jen.Id("series")), set("Time", gocode.Date(e.Time)),
+		setIf(e.Sequence > 0, "Sequence", jen.Lit(int(e.Sequence))),
 		setIf(e.Class > 0, "Class", class), setIf(!e.ExpiresAt.IsZero(), "ExpiresAt", gocode.Date(e.ExpiresAt)),
 		setIf(r.layout.KeepsWrittenAt() && r.layout.Read.KeepsWrittenAt(), "WrittenAt", jen.Id("now")),
 	}

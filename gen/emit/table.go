@@ -142,7 +142,8 @@ func (s *schemaFile) mappingFields(t *layout.Table) []jen.Code {
 	if t.Rollup != nil {
 		fields = append(fields, set("Rollup", s.code("&$1", s.lit(*t.Rollup))))
 	}
-	fields = append(fields, setIf(!t.Since.IsZero(), "Since", gocode.Date(t.Since)), setIf(len(t.Older) > 0, "Older", s.mappingsOf(t.Older)))
+	fields = append(fields, setIf(!t.Since.IsZero(), "Since", gocode.Date(t.Since)))
+	fields = append(fields, setIf(len(t.Older) > 0, "Older", s.mappingsOf(t.Older)))
 	if s.layout.HasState(t) {
 		fields = append(fields, set("State", jen.Id(s.names.Table(s.layout.State).Mapping)))
 	}

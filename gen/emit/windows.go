@@ -19,8 +19,8 @@ func statistics(f *layout.Field) (typ, columns, part string) {
 	return "Int", "NumberColumns", "Int"
 }
 
-// statisticsOf declares the statistics of a field: of a type in package window and, if the field has sketches, in a struct with what
-// a template says of each.
+// statisticsOf declares the statistics of a field: of a type in package window and, if the field has sketches, in a
+// struct with what a template says of each.
 func (s *schemaFile) statisticsOf(f *layout.Field, typ, template string) jen.Code {
 	name, sketches := s.names.Field(f).Name, f.Sketches.All()
 	if sketches == nil {

@@ -212,7 +212,8 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 		facts.Rollups = []Rollup{{Family: r.Family, Every: r.Every, GC: r.GC.Normalize(), Idle: r.Idle}}
 		names, fields := l.FieldsOfRollup(t)
 		for i, name := range names {
-			facts.Summaries = append(facts.Summaries, Summary{Name: name, Type: fields[i].Type, Sketches: fields[i].Sketches})
+			f := fields[i]
+			facts.Summaries = append(facts.Summaries, Summary{Name: name, Type: f.Type, Sketches: f.Sketches})
 		}
 	}
 	for _, c := range t.Columns {

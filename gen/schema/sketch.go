@@ -8,8 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// Sketch is a summary of the numbers of a field in a window, beside the statistics that all numbers have: a key of the field asks
-// for it. Package window folds it, and all else about it is here.
+// Sketch is a summary of the numbers of a field in a window, beside the statistics that all numbers have: a key of the
+// field asks for it. Package window folds it, and all else about it is here.
 type Sketch struct {
 	Key     string                              // of a field in schemas, and in btgen.lock
 	Go      string                              // its type in package window
@@ -50,8 +50,8 @@ var AllSketches = [...]Sketch{{
 	},
 }}
 
-// quantilesWidth returns the size of the counts for quantiles of some values: 2 bytes for each bucket of numbers. Typically, the
-// numbers are over a power of two.
+// quantilesWidth returns the size of the counts for quantiles of some values: 2 bytes for each bucket of numbers.
+// Typically, the numbers are over a power of two.
 func quantilesWidth(values float64) Widths {
 	const header, bucket, most, octave = 3, 2, 16384, 64
 	return Widths{header + bucket, header + bucket*min(values, octave), header + 2*bucket*min(values, most)}
@@ -72,7 +72,8 @@ func parsePercentile(name string) (int, bool) {
 // sketchKeys returns the keys that ask for sketches.
 func sketchKeys() (keys []key[Field]) {
 	for i := range AllSketches {
-		keys = append(keys, set(AllSketches[i].Key, boolean, func(f *Field) *bool { return &f.Sketches[i] }).ofTypes(Type.Measures, "sketch-of-other-type"))
+		k := set(AllSketches[i].Key, boolean, func(f *Field) *bool { return &f.Sketches[i] })
+		keys = append(keys, k.ofTypes(Type.Measures, "sketch-of-other-type"))
 	}
 	return keys
 }

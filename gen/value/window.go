@@ -15,8 +15,8 @@ type Window struct {
 	window.Window
 	Series []any // one for each of Layout.Series; nil for those by which series are not grouped
 	// Fields are the statistics of Layout.Fields, each a list of pointers: to a window.Int[int64], [uint64] or
-	// [time.Duration], a window.Float64[float64], or a window.Values[any], and then to the sketches of the field. It is nil if a
-	// field has none.
+	// [time.Duration], a window.Float64[float64], or a window.Values[any], and then to the sketches of the field. It is
+	// nil if a field has none.
 	Fields [][]any
 }
 

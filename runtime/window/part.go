@@ -160,7 +160,8 @@ type sketch[S any] interface {
 	add(v float64, whole bool) // a number, which is whole if all of the field are
 }
 
-// With returns a part of a number whose statistics in a window are followed by a sketch of its values, in a struct of both.
+// With returns a part of a number whose statistics in a window are followed by a sketch of its values, in a struct of
+// both.
 func With[S any, P sketch[S]](of Part) Part {
 	p := foldedPart[S, P](of.field, of.slice)
 	p.add = func(s any, times []time.Time, values any, begin, end int) {
