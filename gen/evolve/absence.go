@@ -22,10 +22,13 @@ func (c *comparer) lacking() string {
 	return "stored events lack it and become undecodable"
 }
 
-// implicit reports whether protobuf omits the zero value of a field.
-func (c *comparer) implicit(col lock.Column) bool {
-	return c.new.Blob == layout.Protobuf && required(col) && !col.Type.Traits().ProtoZero
+// omits reports whether a layout does not store the zero value of a field, as protobuf does not.
+func omits(l *lock.Layout, col *lock.Column) bool {
+	return l.Blob == layout.Protobuf && required(*col) && !col.Type.Traits().ProtoZero
 }
+
+// implicit reports whether protobuf omits the zero value of a field.
+func (c *comparer) implicit(col lock.Column) bool { return omits(c.new, &col) }
 
 // absence reports whether events that lack a field, which was removed, are read with another value
 // than before once it is back: protobuf omits their 0, or they had another default.

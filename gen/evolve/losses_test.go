@@ -164,6 +164,11 @@ func TestLosses(t *testing.T) {
 			{fields: `n: {type: int64, optional: true, was: [count]}, note: {type: string, optional: true}`, tables: []string{readings}},
 			{fields: `n: {type: int64, optional: true, was: [count]}, note: {type: string, optional: true, was: [{column: other, type: int32}]}`, tables: []string{readings}},
 		}},
+		{"a field whose zero value protobuf omits is read from a column that was another field's", "E14:readings/note", []revision{
+			{fields: "temp: {type: float64, number: 1}, note: {type: string, number: 2}, other: {type: string, optional: true, number: 3}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}},
+			{fields: "temp: {type: float64, number: 1}, note: {type: string, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}},
+			{fields: "temp: {type: float64, number: 1}, note: {type: string, number: 2, was: [{number: 3}]}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}},
+		}},
 		{"a column is reused, and events expire earlier", "E14:readings/note E15:readings/m", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}, {fields: "temp: float64, note: {type: int64, optional: true}", tables: []string{tableOf("readings", "ttl: {max_age: 20d}")}}}},
 		{"an entry of was is removed, and the type of another field changes", "E10:readings/temp E20:readings/total", []revision{of(readings), {fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{readings}}, {fields: "temp: string, total: int64", tables: []string{readings}}}},
 		{"a field is removed, added again as it was, and again in another column", "E20:readings/note", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}, {fields: "temp: float64, note: {type: string, optional: true, column: n}", tables: []string{readings}}}},

@@ -241,10 +241,17 @@ func (a *actor) layout(schema, table string, l *lock.Layout, of *rehearse.Schema
 		if c.Written {
 			continue
 		}
-		id := identity(a.renamed, schema, owner(l, *c))
-		out.Columns = append(out.Columns, rehearse.Column{Field: id, Family: c.Family, Key: c.Key, Coding: a.coding(l, c), Statistics: a.statistics(c), Values: values(c), Named: storesNames(l, *c), Older: c.Was != ""})
-		if c.Was == "" && !slices.ContainsFunc(of.Fields, func(f rehearse.Field) bool { return f.ID == id }) {
-			of.Fields = append(of.Fields, field(id, c))
+		id, omits := identity(a.renamed, schema, owner(l, *c)), omits(l, c)
+		out.Columns = append(out.Columns, rehearse.Column{Field: id, Family: c.Family, Key: c.Key, Coding: a.coding(l, c), Statistics: a.statistics(c), Values: values(c), Named: storesNames(l, *c), Older: c.Was != "", Omits: omits})
+		k := slices.IndexFunc(of.Fields, func(f rehearse.Field) bool { return f.ID == id })
+		switch {
+		case c.Was != "":
+		case k < 0:
+			f := field(id, c)
+			f.Zero = omits
+			of.Fields = append(of.Fields, f)
+		case omits:
+			of.Fields[k].Zero = true
 		}
 	}
 	if r := l.Rollup(); r != nil {

@@ -163,8 +163,10 @@ func (w *side) lifeOf(c cell) int {
 // stored returns what a column has of a field of an event; false if the event lacks it.
 func (e *state) stored(f *Field, c *Column) (string, bool) {
 	switch {
-	case f.Optional && e.lacks(f.ID):
+	case e.lacks(f.ID) && (f.Optional || c.Omits):
 		return "", false
+	case e.lacks(f.ID) && f.Zero:
+		return zero, true
 	case len(c.Values) > 0:
 		i := slices.IndexFunc(c.Values, func(v Value) bool { return v.Name == e.label })
 		return c.Values[max(0, i)].stored(c.Named), true

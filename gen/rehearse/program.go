@@ -48,6 +48,7 @@ type Read struct {
 type Field struct {
 	ID       string // its identity, which it keeps if it is renamed
 	Optional bool   // events may lack it
+	Zero     bool   // no event lacks it, but some columns omit its zero value
 	Default  string // what events that lack it are read with; empty if there is none
 }
 
@@ -105,6 +106,7 @@ type Column struct {
 	Values     []Value // of an enum
 	Named      bool    // these are stored by name, not by number
 	Older      bool    // only events of earlier programs have it
+	Omits      bool    // the zero value is not stored, and what is not there is read as it
 }
 
 // Rollup is a family with windows.

@@ -61,6 +61,8 @@ func (s *stage) kinds(p *Schema) []kind {
 		if f.Optional && f.Default == "" {
 			all += f.ID + sep
 			optional = append(optional, f.ID)
+		}
+		if f.Optional && f.Default == "" || f.Zero {
 			alone = append(alone, kind{absent: missing + f.ID + sep})
 		}
 		for _, name := range p.labels(f.ID) {

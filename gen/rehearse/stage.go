@@ -102,7 +102,7 @@ func (s *stage) collect(e *Epoch, cells map[[2]string]*written) {
 	for i := range e.Program.Schemas {
 		p := &e.Program.Schemas[i]
 		for _, f := range p.Fields {
-			if f.Optional && !slices.Contains(s.absent, f.ID) {
+			if (f.Optional || f.Zero) && !slices.Contains(s.absent, f.ID) {
 				s.absent = append(s.absent, f.ID)
 			}
 		}

@@ -20,6 +20,9 @@ const (
 	Fallback = "default "
 )
 
+// zero is what is shown of a field whose zero value is not stored, if that is not there.
+const zero = Fallback + "0"
+
 // without is between Unread and the ID of a field.
 const without = " without "
 
@@ -80,6 +83,8 @@ func (w *side) event(p *Schema, t *Table, e *state) *found {
 			out.codes[f.ID] = sep + out.values[f.ID] // summaries count it, too
 		case f.Optional:
 			out.values[f.ID] = Absent
+		case slices.ContainsFunc(l.columns(f.ID), func(c *Column) bool { return c.Omits }):
+			out.values[f.ID], out.codes[f.ID] = zero, sep+zero
 		case out.failed == "":
 			out.failed = Unread + without + f.ID
 		}
