@@ -305,7 +305,7 @@ func TestKilledAnytime(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	changes, added := 0, 0
 	var last request
-	for kill := range testlong.Pick(5, 2000) {
+	for kill := range testlong.Pick(5, 300) {
 		var err error
 		c, err = startChild(t, dir, 0)
 		must(t, err)
