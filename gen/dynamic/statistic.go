@@ -47,16 +47,14 @@ func (s Statistic) Sketch() *schema.Sketch {
 // inSketch returns which statistic of its sketch it is.
 func (s Statistic) inSketch() int { return int(s-sketched) % ofSketch }
 
-// exact returns the extreme that a quantile of integers or durations is, which a float64 may round; else s.
+// exact returns the statistic of all numbers that one of integers or durations is, which a float64 may round; else s.
 func (s Statistic) exact(f *layout.Field) Statistic {
-	if x := s.Sketch(); x == nil || !slices.Contains(f.Sketches.All(), x) || f.Type.Traits().Number == schema.Floating {
+	x := s.Sketch()
+	if x == nil || !slices.Contains(f.Sketches.All(), x) || f.Type.Traits().Number == schema.Floating {
 		return s
 	}
-	switch s.String() {
-	case "p0":
-		return Min
-	case "p100":
-		return Max
+	if i := slices.Index(statisticNames, x.Exact[s.inSketch()]); i >= 0 {
+		return Statistic(i)
 	}
 	return s
 }

@@ -22,6 +22,7 @@ type Sketch struct {
 	Parse   func(name string) (int, bool)       // returns a statistic, less than 1<<24, by its name
 	Name    func(statistic int) string          // returns the name of a statistic
 	Value   func(of any, statistic int) float64 // returns a statistic of a pointer to one; NaN if it is unknown
+	Exact   map[int]string                      // statistics that all numbers have by another name: of integers, these are exact
 }
 
 // Sketches says which of AllSketches a field has.
@@ -48,6 +49,7 @@ var AllSketches = [...]Sketch{{
 	Value: func(of any, millionths int) float64 {
 		return of.(*window.Quantiles).Quantile(float64(millionths) / 1e6)
 	},
+	Exact: map[int]string{0: "min", 1e6: "max"},
 }}
 
 // quantilesWidth returns the size of the counts for quantiles of some values: 2 bytes for each bucket of numbers.
