@@ -28,15 +28,12 @@ type goPackage struct {
 // packagesOf groups layouts by package, in the order of their first schema.
 func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
 	var out []*goPackage
-	known := map[string]*goPackage{}
 	for i, l := range layouts {
-		p := known[l.Package]
-		if p == nil {
-			p = &goPackage{name: l.Package}
-			known[l.Package] = p
-			out = append(out, p)
+		at := slices.IndexFunc(out, func(p *goPackage) bool { return p.name == l.Package })
+		if at < 0 {
+			at, out = len(out), append(out, &goPackage{name: l.Package})
 		}
-		p.layouts, p.schemas = append(p.layouts, l), append(p.schemas, all[i])
+		out[at].layouts, out[at].schemas = append(out[at].layouts, l), append(out[at].schemas, all[i])
 	}
 	return out
 }

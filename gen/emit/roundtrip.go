@@ -176,10 +176,14 @@ func (r *roundTrip) query(q *layout.Query) []jen.Code {
 func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
 	var args []jen.Code
 	for _, in := range q.Inputs {
-		ends := []jen.Code{r.low(&in)}
+		of := in.Of(r.layout)
+		low, high := r.Given(&in)
+		ends := []jen.Code{r.code("series.$1", r.names.Field(of).Name)}
+		if in.Where {
+			ends[0] = r.literal(of, low)
+		}
 		if in.Ends() == 2 {
-			_, high := r.Given(&in)
-			ends = append(ends, r.literal(in.Of(r.layout), high))
+			ends = append(ends, r.literal(of, high))
 		}
 		if in.Many {
 			one := jen.Null().Add(ends...)
@@ -191,15 +195,6 @@ func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
 		args = append(args, ends...)
 	}
 	return args
-}
-
-// low renders the value of an input, or the lowest of its range.
-func (r *roundTrip) low(in *layout.Input) jen.Code {
-	low, _ := r.Given(in)
-	if in.Where {
-		return r.literal(in.Of(r.layout), low)
-	}
-	return r.code("series.$1", r.names.Field(in.Of(r.layout)).Name)
 }
 
 // event renders an event, six fields on a line.
