@@ -139,7 +139,8 @@ const (
 	recommendedCell     = 10_000_000 // bytes
 	maxFilterBytes      = 20_480
 	maxQualifierBytes   = 16 << 10
-	maxFamilyName       = 64 // bytes
+	maxFamilyName       = 64  // bytes
+	maxFamilies         = 100 // of a table, recommended
 	maxGCRuleBytes      = 500
 )
 
@@ -184,10 +185,8 @@ func wholeAges(r reporter, f layout.Family) {
 	if f.GC.Kind == codec.GCMaxAge && f.GC.MaxAge%time.Second != 0 && !f.Sums {
 		r.at(f.GCPos, "fraction", f.GC.MaxAge, wholeSeconds(f))
 	}
-	for _, nested := range f.GC.Rules {
-		of := f
-		of.GC = nested
-		wholeAges(r, of)
+	for _, f.GC = range f.GC.Rules {
+		wholeAges(r, f)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -43,7 +44,7 @@ var queryChecks = checks{
 		}
 		reads := "it reads the rows of all times"
 		if w := estimate.WorkOf(r.l, q, now, from, to, nil); w.Walked > 0 {
-			reads = fmt.Sprintf("a day takes %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
+			reads = fmt.Sprintf("a day takes %s rows per series instead of %s", words.Number(w.Walked+w.Rows), words.Number(w.Rows))
 		}
 		r.at(q.Pos, "walks", q.Name, omits, r.l.Series[series].Name, q.Table.ID, reads, r.given(), r.newTable())
 	},

@@ -34,13 +34,11 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 // shared groups the tables of several schemas by their IDs, in the order of the schemas.
 func shared(layouts []*layout.Layout) [][]*layout.Table {
 	var out [][]*layout.Table
-	index := map[string]int{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
-			i, known := index[t.ID]
-			if !known {
-				i = len(out)
-				index[t.ID], out = i, append(out, nil)
+			i := slices.IndexFunc(out, func(of []*layout.Table) bool { return of[0].ID == t.ID })
+			if i < 0 {
+				i, out = len(out), append(out, nil)
 			}
 			out[i] = append(out[i], t)
 		}
@@ -139,9 +137,6 @@ func (a *agreement) agree(tables []*layout.Table, found *diag.List) {
 		}
 	}
 }
-
-// maxFamilies is the number of column families per table that Bigtable recommends at most.
-const maxFamilies = 100
 
 // sharedChecks are about tables with all schemas that share them.
 var sharedChecks = checks{

@@ -89,10 +89,7 @@ var ttlChecks = checks{
 		}
 	}),
 	"T17": func(r reporter) { // expired data is stored for up to a week
-		if r.l.Expect.Rate == 0 || r.l.Expect.Series == 0 {
-			return
-		}
-		if e := r.size(); e.Horizon > 0 {
+		if e := r.size(); r.l.Expect.Rate > 0 && r.l.Expect.Series > 0 && e.Horizon > 0 {
 			kept := schema.FormatDuration(e.Retention)
 			switch {
 			case e.Horizon != e.Retention:

@@ -9,9 +9,8 @@ import (
 
 // Formats of numbers in findings.
 var (
-	number = words.Number
-	rate   = words.Rate
-	size   = words.Size
+	rate = words.Rate
+	size = words.Size
 )
 
 // basis formats the rate that an estimate is based on.
@@ -27,7 +26,7 @@ func writes(load layout.Load) string {
 	text := rate(load.Rate * float64(load.Series))
 	var assumed []string
 	if load.AssumedSeries {
-		assumed = append(assumed, number(float64(load.Series))+" series")
+		assumed = append(assumed, words.Number(float64(load.Series))+" series")
 	}
 	if load.AssumedRate {
 		assumed = append(assumed, rate(load.Rate)+" each")
