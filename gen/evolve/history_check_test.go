@@ -135,7 +135,12 @@ func (h *life) of(r dynamictest.Range, is func(who int) bool) wanted {
 // may reports whether the code of a version may miss an event: one that has expired, also by the
 // age of old code, or has none of the fields of the version.
 func (h *life) may(v *version, e *stored) bool {
-	return e.dead || v.empty(e) || v != h.newest() && !v.alive(e.at, e.class, h.now)
+	return v.empty(e) || h.expired(v, e)
+}
+
+// expired reports whether an event, or a part of it, has expired, also by the age of old code.
+func (h *life) expired(v *version, e *stored) bool {
+	return e.dead || v != h.newest() && !v.alive(e.at, e.class, h.now)
 }
 
 // must reports whether the code of a version must return all of some events.
@@ -316,7 +321,7 @@ func (h *life) same(v *version, what func() string, want wanted, events iter.Seq
 			return fmt.Errorf("%s: %w", what(), err)
 		} else if refused {
 			h.count.Inexact++
-		} else if e != nil && v.inexact(e, fields) && !v.mayLack(e) && !(e.dead && v.apart()) {
+		} else if e != nil && v.inexact(e, fields) && !v.mayLack(e) && !(h.expired(v, e) && v.apart()) {
 			return fmt.Errorf("%s: event %v with %v is read without an error", what(), got, e.values)
 		}
 		if e == nil {
@@ -334,7 +339,7 @@ func (h *life) same(v *version, what func() string, want wanted, events iter.Seq
 		if c := v.layout.Classes; e.class != "" && len(c) > 0 && !e.parted() && (ordered || got.Class > 0) && (got.Class == 0 || c[got.Class-1] != e.class) {
 			return fmt.Errorf("%s: event %v is read from %s with class %d, and not with %s", what(), got, v.layout.Read.ID, got.Class, e.class)
 		}
-		if err := v.event(e, &got, fields); err != nil {
+		if err := v.event(e, &got, fields, h.expired(v, e)); err != nil {
 			return fmt.Errorf("%s: %w", what(), err)
 		}
 	}
@@ -367,8 +372,8 @@ func (v *version) known(h *life, given []any) int {
 	})
 }
 
-// event compares an event that was read with what was written.
-func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) error {
+// event compares an event that was read with what was written. If it has expired, it may lack parts.
+func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field, expired bool) error {
 	for i := range v.fields {
 		f := &v.fields[i]
 		if fields != nil && !v.picked(i, fields) {
@@ -393,7 +398,7 @@ func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) 
 		if stored == nil && !f.optional {
 			return fmt.Errorf("field %s is required, and %v is read without it", f.name, want)
 		}
-		if is := got.Values[i]; !value.Equal(is, stored) && !(want.dead && v.apart()) && !(want.loose[f.id] && value.Equal(is, lacks)) {
+		if is := got.Values[i]; !value.Equal(is, stored) && !(expired && v.apart()) && !(want.loose[f.id] && value.Equal(is, lacks)) {
 			return fmt.Errorf("field %s at %v is %v, and %v was written", f.name, want.at, is, stored)
 		}
 	}
