@@ -2,14 +2,20 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -90,4 +96,137 @@ func TestKeyScale(t *testing.T) {
 			}
 		}
 	})
+}
+
+// layoutsByTime returns days until a time, and hours since then, in the same table.
+func layoutsByTime(since time.Time) *mappingOf[sample] {
+	hour := codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixMillis}}}
+	l, older := days(), days()
+	l.Key.Bucket = hour
+	older.Table.ID, l.Since, l.Older = "layouts", since, []*mappingOf[sample]{older}
+	return withKey(l, "layouts", l.Key)
+}
+
+// timeFirst returns days of all series, with the day before the series in row keys.
+func timeFirst() *mappingOf[sample] {
+	salt := codec.Segment{Kind: codec.SaltSegment, Buckets: 3, Salted: []int{0}}
+	return withKey(days(), "time_first", codec.Key{
+		Delimiter: "#", Segments: []codec.Segment{salt, {Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket,
+	})
+}
+
+// fieldRows are mappings in which the rows of the fields of an event cannot be joined without the series, in all layouts.
+func fieldRows() []*mappingOf[sample] {
+	behind := metrics() // the metric follows the bucket
+	behind.Table.ID, behind.Key.Segments = "behind", []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
+	behind.Put = func(e *sample, c *eventCells) {
+		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
+			if datum != nil {
+				c.Row(rowOf(behind, e, column))
+				c.Set(column, datum)
+			}
+		}
+	}
+	later, earlier := metrics(), days()
+	later.Older, later.Since = []*mappingOf[sample]{days()}, at(86400*3)
+	earlier.Older, earlier.Since = []*mappingOf[sample]{metrics()}, at(86400*3)
+	return []*mappingOf[sample]{metrics(), behind, later, earlier}
+}
+
+// TestWindowsInParts compares the windows of reads in many parts, of any order and with streams that break, with those of a read in
+// one, for keys and patterns of all kinds and for layouts by time, of one series, several and all. A value cannot be decoded.
+func TestWindowsInParts(t *testing.T) {
+	t.Parallel()
+	const now = 86400 * 6
+	kinds := slices.Concat(strategies(), partedMappings(), fieldRows(), []*mappingOf[sample]{unsorted(days()), timeFirst(), layoutsByTime(at(86400 * 3))})
+	for _, l := range testlong.Sample(kinds, 5) {
+		random := rand.New(rand.NewPCG(29, 3))
+		bt := windowed(t, l, now, sparse(random, l, 6, 20))
+		spoil(t, l, bt.Client)
+		for i, of := range []Selection{of0, manySeriesOf(named("s1", "none", "s0")), everySample} {
+			from, to := at(random.IntN(now/2)), at(now-random.IntN(now/2))
+			o := WindowOptions{By: [][]SeriesValue{nil, {}}[random.IntN(2)], Parallelism: -1}
+			c := windowsCase{t, fmt.Sprintf("%s, selection %d from %v to %v", l.Table.ID, i, from, to), l, of, newReaderOf(bt.Client, l, clockAt(now))}
+			want := c.windows(1<<30, from, to, o)
+			for n := range 3 {
+				o.Parallelism, o.NewestFirst = n-1, n > 0
+				if got := c.windows(1+random.IntN(30), from, to, o); len(want) == 0 || !slices.Equal(want, got) {
+					t.Fatalf("%s, %+v: %s", c.name, o, cmp.Diff(want, got))
+				}
+			}
+			c.totals(i == 2 && slices.ContainsFunc(l.Periods(), func(l *mappingOf[sample]) bool { return l.Pattern == codec.BucketNewColumns }), at(now))
+			after, open := random.IntN(8), new(atomic.Int64)
+			client, received := breaksAfter(bt.Client, after, errors.New("broken"))
+			c.reader = newReaderOf(during(client, func() func() {
+				open.Add(1)
+				return func() { open.Add(-1) }
+			}), l, clockAt(now))
+			got := c.windows(1+random.IntN(30), from, to, o)
+			fails := slices.ContainsFunc(got, func(w string) bool { return strings.HasSuffix(w, "broken") })
+			unlike := slices.ContainsFunc(got, func(w string) bool { return !strings.HasPrefix(w, "error:") && !slices.Contains(want, w) })
+			if unlike || fails != (received.Load() > int64(after)) || open.Load() != 0 {
+				t.Fatalf("%s, broken after %d rows, %d requests in progress: %s", c.name, after, open.Load(), cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// windowsCase reads windows of a selection.
+type windowsCase struct {
+	t      *testing.T
+	name   string
+	l      *mappingOf[sample]
+	of     Selection
+	reader *readerOf[sample]
+}
+
+// windows returns the windows of a read in parts of some events, and its errors, as sorted texts. It checks their order.
+func (c *windowsCase) windows(alone int, from, to time.Time, o WindowOptions) []string {
+	c.t.Helper()
+	c.reader.reader.alone = alone
+	out := windowsIn(c.t.Context(), c.reader, c.l.untyped(), c.of, from, to, 5*time.Minute, o)
+	last := map[string]string{}
+	for i, w := range out {
+		series, _, _ := strings.Cut(w, " ")
+		before, follows := last[series]
+		if follows && series != "error:" && (before > w) != o.NewestFirst || strings.HasSuffix(w, "broken") && i < len(out)-1 {
+			c.t.Fatalf("%s, %+v: %s is behind %s of %q", c.name, o, w, before, out)
+		}
+		last[series] = w
+	}
+	slices.Sort(out)
+	return out
+}
+
+// totals checks that windows and columns have all events that a read yields, and as many errors, unless such a read is refused.
+func (c *windowsCase) totals(refused bool, to time.Time) {
+	c.t.Helper()
+	var columns sampleColumns
+	into := intoColumns(c.l.untyped())
+	err := readColumns(c.t.Context(), c.reader, into, &columns, c.of, at(0), to)
+	events, failed, errs, undecodable := 0, 0, 0, 0
+	for _, read := range c.reader.Read(c.t.Context(), c.of, at(0), to) {
+		switch {
+		case refused && errors.Is(read, ErrFieldRows) && errors.Is(err, ErrFieldRows):
+			return
+		case isDecodeError(read):
+			failed++
+		default:
+			must(c.t, read)
+			events++
+		}
+	}
+	if len(columns.Time) != events && failed == 0 || refused {
+		c.t.Fatalf("%s: %d events in columns, want %d", c.name, len(columns.Time), events)
+	}
+	for w, err := range readWindows(c.t.Context(), c.reader, into, sampleWindows, c.of, at(0), to, window.Every(24*time.Hour)) {
+		if errs++; !isDecodeError(err) {
+			must(c.t, err)
+			errs--
+		}
+		events, undecodable = events-int(w.Events), undecodable+int(w.Undecodable)
+	}
+	if events != 0 || errs != failed || undecodable > failed || isDecodeError(err) != (failed > 0) {
+		c.t.Fatalf("%s: %d events too many, %d and %d errors, %d are undecodable; %v", c.name, events, failed, errs, undecodable, err)
+	}
 }

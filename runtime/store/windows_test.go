@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"math/big"
-	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,30 +43,11 @@ func (c *sampleWindowColumns) Append(w *sampleWindow) {
 	c.Value.Append(&w.Value)
 }
 
-// text returns all that columns have of windows.
-func (c *sampleWindowColumns) text() (out []string) {
-	v := &c.Value
-	for i := range c.Start {
-		out = append(out, fmt.Sprint(c.Series[i], c.Start[i], c.End[i], c.Events[i], c.Filled[i], c.Undecodable[i], v.Count[i], v.First[i], v.Last[i],
-			v.FirstTime[i], v.LastTime[i], v.Min[i], v.Max[i], v.Sum[i], v.Mean[i], v.Increase[i], v.Rate[i]))
-	}
-	return out
-}
-
-// columnsText returns the text of the columns of windows.
-func columnsText(windows []sampleWindow) (out []string) {
-	for _, w := range windows {
-		v := &w.Value
-		sum, _ := new(big.Float).SetInt(v.BigSum()).Float64()
-		out = append(out, fmt.Sprint(w.Series, w.Start, w.End, w.Events, w.Filled, w.Undecodable, v.Count, v.First, v.Last,
-			v.FirstTime, v.LastTime, v.Min, v.Max, sum, v.Mean(), v.Increase(), v.Rate()))
-	}
-	return out
-}
-
 // wholeText returns the text of a window, and whether it is inexact.
 func wholeText(w sampleWindow) string {
-	return fmt.Sprintf("%s +%v", columnsText([]sampleWindow{w})[0], w.Inexact)
+	v := &w.Value
+	return fmt.Sprint(w.Series, w.Start, w.End, w.Events, w.Filled, w.Undecodable, v.Count, v.First, v.Last,
+		v.FirstTime, v.LastTime, v.Min, v.Max, v.BigSum(), v.Mean(), v.Increase(), v.Rate(), " +", w.Inexact)
 }
 
 // windowText returns what windowsOf computes.
@@ -148,6 +126,17 @@ func TestWindowsRefuse(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range []struct {
+		from  time.Time
+		field Field
+		n     int
+		want  error
+	}{{at(0), "note", 1, ErrNoField}, {time.Time{}, "v.1", 1, codec.ErrRange}, {at(0), "v.1", 0, window.ErrPixels}, {at(0), "v.1", math.MinInt, window.ErrPixels}} {
+		points, err := readPoints(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of0, c.from, at(1), c.field, c.n)
+		if !errors.Is(err, c.want) || points != nil || c.from.IsZero() != strings.Contains(err.Error(), "a chart needs a from") {
+			t.Errorf("%+v: %v, %v", c, points, err)
+		}
+	}
 	for _, o := range []WindowOptions{{Limit: -1}, {Before: -time.Hour}} {
 		for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), o) {
 			if !isOptionsError(err) {
@@ -196,47 +185,6 @@ func hourly(n, hours, series int) (out []sample) {
 		out = append(out, sample{Series: fmt.Sprint("s", i%series), Time: at(3600 * hours * i), Value: uint64(i)})
 	}
 	return out
-}
-
-// TestUndecodable checks that an event that cannot be decoded is an error, and counted in its window, with keys of all kinds, also if a read
-// is split, and that the columns of a read have all others.
-func TestUndecodable(t *testing.T) {
-	t.Parallel()
-	const now = 86400 * 6
-	for _, l := range testlong.Sample(append(strategies(), partedMappings()...), 6) {
-		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
-		bt := windowed(t, l, now, sparse(random, l, 6, 20))
-		spoil(t, l, bt.Client)
-		for i, of := range []Selection{of0, manySeriesOf(named("s1", "none", "s0")), everySample, everySample} {
-			if l.Pattern == codec.BucketNewColumns && i > 1 {
-				continue
-			}
-			r := newReaderOf(bt.Client, l, clockAt(now))
-			r.reader.alone = []int{1, 20, 5, aloneEvents}[i]
-			events, undecodable, failed, errs := 0, 0, 0, 0
-			for _, err := range r.Read(t.Context(), of, at(0), at(now)) {
-				if isDecodeError(err) {
-					failed++
-				} else {
-					must(t, err)
-					events++
-				}
-			}
-			for w, err := range readWindows(t.Context(), r, into, sampleWindows, of, at(0), at(now), window.Every(24*time.Hour), WindowOptions{NewestFirst: i == 2}) {
-				if isDecodeError(err) {
-					errs++
-				} else {
-					must(t, err)
-				}
-				events, undecodable = events-int(w.Events), undecodable+int(w.Undecodable)
-			}
-			var columns sampleColumns
-			err := readColumns(t.Context(), r, into, &columns, of, at(0), at(now))
-			if events != 0 || errs != failed || undecodable > failed || isDecodeError(err) != (failed > 0) {
-				t.Errorf("%s %d: %d events too many, %d and %d errors, %d are undecodable; %v", l.Table.ID, i, events, failed, errs, undecodable, err)
-			}
-		}
-	}
 }
 
 // TestFirstWindow checks how much of a year is read when the first window arrives, in both orders.
@@ -356,107 +304,6 @@ func TestWindowsHeld(t *testing.T) {
 		_ = held(month, newestFirst) // what is held once and for all
 		if less, more := held(month, newestFirst), held(hours, newestFirst); more > 3*max(less, 4<<10) {
 			t.Errorf("newest first %t: %d bytes are held in a month, %d in half a year", newestFirst, less, more)
-		}
-	}
-}
-
-// TestPoints compares charts with the points of the events that a read yields, of one series and of all
-// series, with a value that cannot be decoded.
-func TestPoints(t *testing.T) {
-	from, to, n := at(7), at(86400*8), 13
-	for _, l := range []*mappingOf[sample]{days(), singles(), metrics(), unsorted(days()), classed(days())} {
-		bt := windowed(t, l, 86400*9, sparse(rand.New(rand.NewPCG(29, 6)), l, 9, 40))
-		spoil(t, l, bt.Client)
-		r, into := newReaderOf(bt.Client, l, clockAt(86400*9)), intoColumns(l.untyped())
-		var want, got []string
-		for _, name := range []string{"s0", "s1"} {
-			of, points, failed := seriesOf(sample{Series: name}), window.NewPoints(from, to, n), error(nil)
-			for e, err := range r.Read(t.Context(), of, from, to, ReadOptions{Fields: []Field{"v.1"}}) {
-				if err != nil {
-					failed, want = err, append(want, err.Error())
-					continue
-				}
-				points.Add(e.Time, float64(e.Value))
-			}
-			want = append(want, fmt.Sprint(name, points.All()))
-			one, err := readPoints(t.Context(), r, into, sampleWindows, of, from, to, "v.1", n)
-			same(t, want[len(want)-1], fmt.Sprint(name, one))
-			same(t, failed == nil, err == nil)
-		}
-		for c, err := range readCharts(t.Context(), r, into, sampleWindows, everySample, from, to, "v.1", n) {
-			if err != nil {
-				got = append(got, err.Error())
-				continue
-			}
-			got = append(got, fmt.Sprint(c.Series, c.Points()))
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		same(t, want, got)
-		for _, c := range []struct {
-			from  time.Time
-			field Field
-			n     int
-			want  error
-		}{{at(0), "note", 1, ErrNoField}, {time.Time{}, "v.1", 1, codec.ErrRange}, {at(0), "v.1", 0, window.ErrPixels}, {at(0), "v.1", -1, window.ErrPixels}, {at(0), "v.1", math.MinInt, window.ErrPixels}} {
-			points, err := readPoints(t.Context(), r, into, sampleWindows, of0, c.from, to, c.field, c.n)
-			if !errors.Is(err, c.want) || points != nil || c.from.IsZero() != strings.Contains(err.Error(), "a chart needs a from") {
-				t.Errorf("%+v: %v, %v", c, points, err)
-			}
-		}
-	}
-}
-
-// TestWindowsOfFieldRows compares the windows of all series in tables in which the rows of the fields of an
-// event cannot be joined without the series with those of all series by name, in all layouts. A read
-// of the events of all series is refused.
-func TestWindowsOfFieldRows(t *testing.T) {
-	t.Parallel()
-	behind := metrics() // the metric follows the bucket
-	behind.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
-	behind.Put = func(e *sample, c *eventCells) {
-		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
-			if datum != nil {
-				c.Row(rowOf(behind, e, column))
-				c.Set(column, datum)
-			}
-		}
-	}
-	const n = 6
-	later, earlier := metrics(), days()
-	later.Older, later.Since = []*mappingOf[sample]{days()}, at(86400*3)
-	earlier.Older, earlier.Since = []*mappingOf[sample]{metrics()}, at(86400*3)
-	layouts := map[string]*mappingOf[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier}
-	for name, l := range testlong.SampleMap(layouts, 2) {
-		bt := windowed(t, l, 86400*n, sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20))
-		r, into := newReaderOf(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
-		for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
-			for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
-				read := func(of Selection) []string {
-					return windowsIn(t.Context(), r, l.untyped(), of, from, at(86400*5+60*9), 5*time.Minute, o)
-				}
-				if want, got := read(manySeriesOf(named("s0", "s1"))), read(everySample); len(want) == 0 || !slices.Equal(want, got) {
-					t.Fatalf("%s, %+v from %v: %s", name, o, from, cmp.Diff(want, got))
-				}
-			}
-		}
-		for rows := range 20 {
-			client, _ := breaksAfter(bt.Client, rows, errors.New("broken"))
-			broken := false
-			for w, err := range readWindows(t.Context(), newReaderOf(client, l, clockAt(86400*n)), into, sampleWindows, everySample, at(0), at(86400*n), window.Every(time.Hour), WindowOptions{}) {
-				if broken {
-					t.Fatalf("%s: after a break behind %d rows, %s, %v", name, rows, windowText(w), err)
-				}
-				broken = err != nil
-			}
-		}
-		for e, err := range r.Read(t.Context(), everySample, at(0), at(86400*n)) {
-			if !errors.Is(err, ErrFieldRows) {
-				t.Fatal(e, err)
-			}
-		}
-		if err := readColumns(t.Context(), r, into, new(sampleColumns), everySample, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
-			t.Fatal(err)
 		}
 	}
 }
