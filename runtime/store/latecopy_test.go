@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,9 +40,6 @@ func newLateCase(t *testing.T) *lateCase {
 func (c *lateCase) process() Client {
 	return tableClient{c.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return api }}
 }
-
-// late returns a client of a process of which a request is executed once more.
-func (c *lateCase) late(copied *latecopy.Copy) Client { return tableClient{c.Client, copied.Of} }
 
 // seal summarizes the buckets of the first day.
 func (c *lateCase) seal(client Client) error {
@@ -113,52 +111,72 @@ func (r lateReads) changes(after lateReads) (times []int) {
 	return slices.Compact(times)
 }
 
+// lateDo does something to the tables of a case, and may be called again.
+type lateDo = func(ctx context.Context, c *lateCase, client Client) error
+
 // lateCall is a call of whose requests one is executed once more.
 type lateCall struct {
-	call func(ctx context.Context, c *lateCase, client Client) error
+	call lateDo
 	// undoes is what a copy may write or delete again, as if the call were repeated: the times of the events, in seconds
 	// of the first day.
 	undoes []int
 	// settles makes the copies those of the other table, after the arrival of a copy; nil if the call has ended.
-	settles func(ctx context.Context, c *lateCase, client Client) error
+	settles lateDo
 }
 
 // sampleAt returns an event of the first day.
 func sampleAt(n, value int) sample { return sample{Series: "a", Time: at(n), Value: uint64(value)} }
 
-// inRange are the times of the events that the deletions of a range of times delete, whenever they were written.
-var inRange = []int{920, 940}
+// writesLate writes events, one of them by Write.
+func writesLate(o WriteOptions, events ...sample) lateDo {
+	return func(ctx context.Context, c *lateCase, client Client) error {
+		if len(events) == 1 {
+			return c.writer(client).Write(ctx, events[0], o)
+		}
+		return c.writer(client).WriteAll(ctx, events, o)
+	}
+}
+
+// deletesLate deletes the event at a second.
+func deletesLate(second int) lateDo {
+	return func(ctx context.Context, c *lateCase, client Client) error {
+		_, err := c.writer(client).Delete(ctx, []sample{sampleAt(second, 0)})
+		return err
+	}
+}
+
+// deletesAll deletes the series.
+func deletesAll(ctx context.Context, c *lateCase, client Client) error {
+	_, err := c.writer(client).DeleteAll(ctx, seriesOf(sample{Series: "a"}))
+	return err
+}
+
+// sealsLate summarizes the buckets of the first day.
+func sealsLate(_ context.Context, c *lateCase, client Client) error { return c.seal(client) }
+
+// inTurn does one thing after the other.
+func inTurn(all ...lateDo) lateDo {
+	return func(ctx context.Context, c *lateCase, client Client) (err error) {
+		for _, do := range all {
+			err = errors.Join(err, do(ctx, c, client))
+		}
+		return err
+	}
+}
 
 // lateCalls are all calls that change rows.
 var lateCalls = map[string]lateCall{
-	"Write": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		return c.writer(client).Write(ctx, sampleAt(920, 20))
-	}, undoes: []int{920}},
-	"WriteAll": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		return c.writer(client).WriteAll(ctx, []sample{sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40), {Series: "b", Time: at(920)}})
-	}, undoes: []int{915, 920, 940}},
-	"IfAbsent": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		return c.writer(client).Write(ctx, sampleAt(930, 30), WriteOptions{IfAbsent: true})
-	}, undoes: []int{930}},
-	"Merge": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		return c.writer(client).WriteAll(ctx, []sample{sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40)}, WriteOptions{Merge: true})
-	}, undoes: []int{915, 920, 940}},
-	"Delete": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		_, err := c.writer(client).Delete(ctx, []sample{sampleAt(920, 0)})
-		return err
-	}, undoes: []int{920}},
-	"Delete of an older event": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		_, err := c.writer(client).Delete(ctx, []sample{sampleAt(900, 0)})
-		return err
-	}},
+	"Write":                    {call: writesLate(WriteOptions{}, sampleAt(920, 20)), undoes: []int{920}},
+	"WriteAll":                 {call: writesLate(WriteOptions{}, sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40), sample{Series: "b", Time: at(920)}), undoes: []int{915, 920, 940}},
+	"IfAbsent":                 {call: writesLate(ifAbsent, sampleAt(930, 30)), undoes: []int{930}},
+	"Merge":                    {call: writesLate(WriteOptions{Merge: true}, sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40)), undoes: []int{915, 920, 940}},
+	"Delete":                   {call: deletesLate(920), undoes: []int{920}},
+	"Delete of an older event": {call: deletesLate(900)},
 	"DeleteRange": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		_, err := c.writer(client).DeleteRange(ctx, seriesOf(sample{Series: "a"}), at(915), at(950))
 		return err
-	}, undoes: inRange},
-	"DeleteAll": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteAll(ctx, seriesOf(sample{Series: "a"}))
-		return err
-	}, undoes: []int{890, 910, 920, 940}},
+	}, undoes: []int{920, 940}}, // whenever they were written
+	"DeleteAll": {call: deletesAll, undoes: []int{890, 910, 920, 940}},
 	"Replace": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		return c.writer(client).Replace(ctx, sampleAt(920, 0), sampleAt(905, 5))
 	}, undoes: []int{905, 920}},
@@ -171,7 +189,8 @@ var lateCalls = map[string]lateCall{
 	}, undoes: append(copied, 925)},
 	"steps of a backfill": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		c.differ()
-		return c.steps(client).record(ctx, func(p *BackfillParts, chunk JobNote) error {
+		p := c.steps(client)
+		return eachNote(ctx, p, JobTable{Table: "days"}, func(chunk JobNote) error {
 			c.chunks = append(c.chunks, chunk)
 			_, _, err := p.Do(ctx, chunk)
 			return err
@@ -179,9 +198,9 @@ var lateCalls = map[string]lateCall{
 	}, undoes: copied, settles: func(ctx context.Context, c *lateCase, client Client) error {
 		p := c.steps(client)
 		for _, chunk := range c.chunks {
-			differs, err := p.p.Differs(ctx, chunk)
+			differs, err := p.Differs(ctx, chunk)
 			if err == nil && differs {
-				_, err = p.p.Settle(ctx, chunk)
+				_, err = p.Settle(ctx, chunk)
 			}
 			if err != nil {
 				return err
@@ -195,20 +214,14 @@ var lateCalls = map[string]lateCall{
 		must(c.t, c.Client.Open("now").Apply(c.t.Context(), "a", m))
 		return c.refill(ctx, client, "now", true)
 	}},
-	"Rollup": {call: func(_ context.Context, c *lateCase, client Client) error { return c.seal(client) }},
+	"Rollup": {call: sealsLate},
 	"steps of a rollup": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		p, err := newRollupPartsOf(client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock})
 		must(c.t, err)
-		var chunks []JobNote
-		if _, err := p.Find(ctx, JobTable{}, KeyRange{}, allClaims{}, func(chunk JobNote) { chunks = append(chunks, chunk) }); err != nil {
+		return eachNote(ctx, p, JobTable{}, func(chunk JobNote) error {
+			_, err := p.Settle(ctx, chunk)
 			return err
-		}
-		for _, chunk := range chunks {
-			if _, err := p.Settle(ctx, chunk); err != nil {
-				return err
-			}
-		}
-		return nil
+		})
 	}},
 }
 
@@ -223,65 +236,38 @@ func (c *lateCase) differ(others ...sample) {
 	must(c.t, err)
 }
 
-// lateSteps are the steps of a backfill of the copies.
-type lateSteps struct{ p *BackfillParts }
-
-func (c *lateCase) steps(client Client) lateSteps {
+// steps returns the steps of a backfill of the copies.
+func (c *lateCase) steps(client Client) *BackfillParts {
 	p, err := newBackfillPartsOf(client, c.mappings, c.now, BackfillOptions{Target: "singles", Now: c.clock})
 	must(c.t, err)
 	p.b.clock.Sleep = noSleep
-	return lateSteps{p}
+	return p
 }
 
-// record calls f for each chunk of the source.
-func (s lateSteps) record(ctx context.Context, f func(p *BackfillParts, chunk JobNote) error) error {
-	var chunks []JobNote
-	if _, err := s.p.Find(ctx, JobTable{Table: "days"}, KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) }); err != nil {
-		return err
-	}
-	for _, chunk := range chunks {
-		if err := f(s.p, chunk); err != nil {
-			return err
+// eachNote calls f for each note that the first step finds in a table, once all are found.
+func eachNote(ctx context.Context, p JobParts, of JobTable, f func(note JobNote) error) error {
+	var notes []JobNote
+	_, err := p.Find(ctx, of, KeyRange{}, allClaims{}, func(n JobNote) { notes = append(notes, n) })
+	for _, n := range notes {
+		if err == nil {
+			err = f(n)
 		}
 	}
-	return nil
+	return err
 }
 
 // lateThen are what happens between the end of a call and the arrival of a copy.
-var lateThen = map[string]func(c *lateCase, client Client) error{
-	"nothing": func(*lateCase, Client) error { return nil },
-	"a late event": func(c *lateCase, client Client) error {
-		return c.writer(client).Write(c.t.Context(), sampleAt(890, 7))
-	},
-	"the newest event": func(c *lateCase, client Client) error {
-		return c.writer(client).Write(c.t.Context(), sampleAt(940, 7))
-	},
-	"the older event again": func(c *lateCase, client Client) error {
-		return c.writer(client).Write(c.t.Context(), sampleAt(910, 7))
-	},
-	"the event again": func(c *lateCase, client Client) error {
-		return c.writer(client).Write(c.t.Context(), sampleAt(920, 7))
-	},
-	"its deletion": func(c *lateCase, client Client) error {
-		_, err := c.writer(client).Delete(c.t.Context(), []sample{sampleAt(920, 0)})
-		return err
-	},
-	"the deletion of all": func(c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteAll(c.t.Context(), seriesOf(sample{Series: "a"}))
-		return err
-	},
-	"the deletion of all, and a seal": func(c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteAll(c.t.Context(), seriesOf(sample{Series: "a"}))
-		must(c.t, err)
-		return c.seal(client)
-	},
-	"a seal": func(c *lateCase, client Client) error { return c.seal(client) },
-	"the event again, and a seal": func(c *lateCase, client Client) error {
-		if err := c.writer(client).Write(c.t.Context(), sampleAt(920, 7)); err != nil {
-			return err
-		}
-		return c.seal(client)
-	},
+var lateThen = map[string]lateDo{
+	"nothing":                         inTurn(),
+	"a late event":                    writesLate(WriteOptions{}, sampleAt(890, 7)),
+	"the newest event":                writesLate(WriteOptions{}, sampleAt(940, 7)),
+	"the older event again":           writesLate(WriteOptions{}, sampleAt(910, 7)),
+	"the event again":                 writesLate(WriteOptions{}, sampleAt(920, 7)),
+	"its deletion":                    deletesLate(920),
+	"the deletion of all":             deletesAll,
+	"the deletion of all, and a seal": inTurn(deletesAll, sealsLate),
+	"a seal":                          sealsLate,
+	"the event again, and a seal":     inTurn(writesLate(WriteOptions{}, sampleAt(920, 7)), sealsLate),
 }
 
 // begin makes the tables as they are before a call.
@@ -312,14 +298,14 @@ func (c *lateCase) stale() (wrong string) {
 
 // run executes the n-th request of a call once more after something newer. It returns what is wrong then, and whether there is such a
 // request.
-func (c *lateCase) run(of lateCall, n int, then func(c *lateCase, client Client) error) (table, wrong string, is bool) {
+func (c *lateCase) run(of lateCall, n int, then lateDo) (table, wrong string, is bool) {
 	c.begin()
 	late := &latecopy.Copy{N: n}
-	must(c.t, of.call(c.t.Context(), c, c.late(late)))
+	must(c.t, of.call(c.t.Context(), c, tableClient{c.Client, late.Of}))
 	if late.Again == nil {
 		return "", "", false
 	}
-	must(c.t, then(c, c.process()))
+	must(c.t, then(c.t.Context(), c, c.process()))
 	before, _ := c.reads()
 	late.Again()
 	after, wrong := c.reads()

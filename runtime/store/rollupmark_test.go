@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"maps"
@@ -14,7 +15,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -102,114 +102,47 @@ func TestSharedMarks(t *testing.T) {
 	}
 }
 
-// TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's
-// encoding and with our own.
+// TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's encoding and with our own.
 func TestMarks(t *testing.T) {
-	l, source := rolled(days(), 0), days()
-	source.Table.ID = "source"
-	l.Table.WriteOnly = true
-	bt := newBigtable(t, l, source)
-	only := func(client Client) *writerOf[sample] { return newWriterOf(client, []*mappingOf[sample]{l, source}) }
-	plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
-	one := func(i int) sample {
-		return sample{Series: fmt.Sprint("s", i%3), Time: at(i * 40_000), Value: uint64(i)}
-	}
-	all := func() (out []sample) {
-		for i := range 9 {
-			out = append(out, one(i))
-		}
-		return out
-	}
-	first, query := one(1), everySample
-	next := uint64(0)
-	changed := func(e sample) sample {
-		next += 100
-		e.Value += next
-		return e
-	}
-	for name, change := range map[string]func(ctx context.Context, w *writerOf[sample]) error{
-		"Write": func(ctx context.Context, w *writerOf[sample]) error { return w.Write(ctx, changed(first)) },
-		"WriteAll": func(ctx context.Context, w *writerOf[sample]) error {
-			events := all()
-			for i := range events {
-				events[i] = changed(events[i])
+	t.Parallel()
+	c, calls := newLateCase(t), maps.Clone(lateCalls)
+	plain := opened(t)(storetest.ConnectPlain(t.Context(), c.Addr))
+	calls["Batcher"] = lateCall{call: func(ctx context.Context, c *lateCase, client Client) error {
+		b := newBatcherOf(c.writer(client), nil)
+		return errors.Join(b.Add(ctx, sampleAt(915, 1)), b.Add(ctx, sampleAt(86400, 1)), b.Close(ctx))
+	}}
+	calls["Backfill of the events"] = lateCall{call: func(ctx context.Context, c *lateCase, client Client) error {
+		c.differ()
+		c.rolled.Table.WriteOnly, c.copies.Table.WriteOnly = true, false
+		defer func() { c.rolled.Table.WriteOnly, c.copies.Table.WriteOnly = false, true }()
+		return c.refill(ctx, client, "days", true)
+	}}
+	for name, of := range calls {
+		for i, client := range []Client{c.Client, plain} {
+			c.begin()
+			names, before := rollupCells(t, c.Bigtable, "days")
+			for row := range names {
+				m := bigtable.NewMutation()
+				m.DeleteCellsInFamily("h")
+				must(t, c.Client.Open("days").Apply(t.Context(), row, m))
 			}
-			return w.WriteAll(ctx, events)
-		},
-		"Batcher": func(ctx context.Context, w *writerOf[sample]) error {
-			b := newBatcherOf(w, nil)
-			for _, e := range all() {
-				if err := b.Add(ctx, changed(e)); err != nil {
-					return err
+			must(t, of.call(t.Context(), c, client))
+			names, after := rollupCells(t, c.Bigtable, "days")
+			changed := 0
+			for _, row := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {
+				if before[row] == after[row] {
+					continue
+				}
+				if changed++; len(names[row]) == 0 {
+					t.Errorf("%s, client %d: row %s has changed, and has no mark", name, i, row)
 				}
 			}
-			return b.Close(ctx)
-		},
-		"IfAbsent": func(ctx context.Context, w *writerOf[sample]) error {
-			next++
-			return w.Write(ctx, sample{Series: "absent", Time: at(int(next))}, WriteOptions{IfAbsent: true})
-		},
-		"Replace": func(ctx context.Context, w *writerOf[sample]) error { return w.Replace(ctx, first, one(100)) },
-		"Delete": func(ctx context.Context, w *writerOf[sample]) error {
-			_, err := w.Delete(ctx, all()[:5])
-			return err
-		},
-		"DeleteRange": func(ctx context.Context, w *writerOf[sample]) error {
-			_, err := w.DeleteRange(ctx, query, at(20_000), at(200_000))
-			return err
-		},
-		"DeleteAll": func(ctx context.Context, w *writerOf[sample]) error {
-			_, err := w.DeleteAll(ctx, seriesOf(first))
-			return err
-		},
-		"Backfill": func(ctx context.Context, w *writerOf[sample]) error {
-			if err := bt.Client.Open("source").Apply(ctx, "s1#2021-03-05", rowOfValue(changed(first).Value)); err != nil {
-				return err
+			fills, of := strings.CutPrefix(name, "Backfill")
+			if others := of && fills != " of the events" || strings.HasPrefix(name, "steps") || name == "Rollup"; others != (changed == 0) {
+				t.Errorf("%s, client %d: %d rows have changed", name, i, changed)
 			}
-			_, err := backfillOf(ctx, bt.Client, []*mappingOf[sample]{l, source})
-			return err
-		},
-	} {
-		for how, client := range map[string]Client{"wire": bt.Client, "client": plain} {
-			t.Run(name+"/"+how, func(t *testing.T) {
-				w := only(client)
-				must(t, w.WriteAll(t.Context(), all()))
-				names, before := rollupCells(t, bt, l.Table.ID)
-				for row := range names {
-					m := bigtable.NewMutation()
-					m.DeleteCellsInFamily("h")
-					must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
-				}
-				must(t, change(t.Context(), w))
-				names, after := rollupCells(t, bt, l.Table.ID)
-				rows := 0
-				for _, row := range slices.Sorted(maps.Keys(merged(before, after))) {
-					if before[row] == after[row] {
-						continue
-					}
-					if rows++; len(names[row]) == 0 {
-						t.Errorf("row %s has changed, and has no mark", row)
-					}
-				}
-				if rows == 0 {
-					t.Error("no row has changed")
-				}
-			})
 		}
 	}
-}
-
-// rowOfValue returns a mutation that sets an event of the first day.
-func rowOfValue(value uint64) *bigtable.Mutation {
-	m := bigtable.NewMutation()
-	m.Set("f.1", "v.1", bigtable.Time(at(7)), codec.Binary.Uint64.Append(nil, value))
-	return m
-}
-
-func merged(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
-	return out
 }
 
 // TestMarkIsUsedFor checks that a writer uses a mark for half of the grace, and that its requests end in a tenth of it.
