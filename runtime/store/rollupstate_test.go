@@ -94,7 +94,6 @@ type protocol struct {
 	answers map[string]string // of reads, by cells and time
 	right   map[string]bool   // what was checked
 	sent    map[string][]rowChange
-	wrote   map[roleStep]rowChange
 	rows    map[string]protocolRow
 
 	states, runs, inexact, wrong int
@@ -153,22 +152,6 @@ func (p *protocolTable) writer(now time.Time, mark int) *writerOf[sample] {
 	w.Writer.tables[0].marker.alone()
 	w.Writer.tables[0].marker.random = numbers(uint64(mark) << 8)
 	return w
-}
-
-// write returns what a write sends.
-func (p *protocolTable) write(t *testing.T, s roleStep) rowChange {
-	s.cluster = 0
-	if known, ok := p.writes[s]; ok {
-		return known
-	}
-	sent := p.record(nil, func() error {
-		return p.writer(p.early, s.mark).Write(t.Context(), sample{Series: "s", Time: eventAt(s.event), Value: uint64(s.value)})
-	})
-	if len(sent) != 1 {
-		t.Fatalf("%d requests", len(sent))
-	}
-	p.writes[s] = sent[0]
-	return sent[0]
 }
 
 // delete returns what a deletion sends.
@@ -688,22 +671,27 @@ func (p *protocol) recorded(s *protocolState, step roleStep, id uint64, run func
 // written returns what a writer sends.
 func (p *protocol) written(s roleStep) rowChange {
 	s.cluster = 0
-	c, known := p.wrote[s]
-	if !known {
-		c = p.write(p.t, s)
-		if s.what == stepOld {
-			c.then = slices.DeleteFunc(slices.Clone(c.then), func(m *bigtablepb.Mutation) bool { return m.GetSetCell().GetFamilyName() == "h" })
-		}
-		c.id = c.identify()
-		p.wrote[s] = c
+	c, known := p.writes[s]
+	if known {
+		return c
 	}
+	sent := p.record(nil, func() error {
+		return p.writer(p.early, s.mark).Write(p.t.Context(), sample{Series: "s", Time: eventAt(s.event), Value: uint64(s.value)})
+	})
+	if len(sent) != 1 {
+		p.t.Fatalf("%d requests", len(sent))
+	}
+	if c = sent[0]; s.what == stepOld {
+		c.then = slices.DeleteFunc(slices.Clone(c.then), func(m *bigtablepb.Mutation) bool { return m.GetSetCell().GetFamilyName() == "h" })
+	}
+	c.id = c.identify()
+	p.writes[s] = c
 	return c
 }
 
 // run explores the scenario.
 func (p *protocol) run() {
-	p.seen, p.answers, p.sent, p.right = map[[16]byte]bool{}, map[string]string{}, map[string][]rowChange{}, map[string]bool{}
-	p.wrote, p.rows = map[roleStep]rowChange{}, map[string]protocolRow{}
+	p.seen, p.answers, p.sent, p.right, p.rows = map[[16]byte]bool{}, map[string]string{}, map[string][]rowChange{}, map[string]bool{}, map[string]protocolRow{}
 	p.explore(&protocolState{steps: make([]uint8, len(p.actors)), pending: make([][]rowChange, len(p.actors)), known: make([]uint32, len(p.actors))}, nil)
 }
 
