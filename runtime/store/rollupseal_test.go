@@ -122,58 +122,6 @@ func TestRollupAll(t *testing.T) {
 	same(t, fmt.Sprint(before), fmt.Sprint(after))
 }
 
-// TestRollupAllMends checks that --all replaces exactly the runs that lack what programs without the rollup have changed
-// since, whenever these ran, and that it keeps runs once events may have expired.
-func TestRollupAllMends(t *testing.T) {
-	for _, l := range rolledMappings() {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			t.Parallel()
-			bt := newBigtable(t, l)
-			const now = 86400*5 + 3600
-			plain := *l
-			plain.Rollup = nil
-			w, old := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)), newWriterOf(bt.Client, []*mappingOf[sample]{&plain}, writeAt(now))
-			for day := range 5 {
-				must(t, w.Write(t.Context(), sample{Series: "s", Time: at(86400*day + 60), Value: uint64(day)}))
-			}
-			roll(t, bt, l, rollupNow(now))
-			before, _ := rollupCells(t, bt, l.Table.ID)
-			must(t, old.WriteAll(t.Context(), []sample{{Series: "s", Time: at(7200), Value: 9}, {Series: "s", Time: at(60), Value: 8}}, WriteOptions{LastWins: true}))
-			want := allWindows(t, bt, &plain, now)
-			o := rollupNow(now)
-			o.All, o.DryRun = true, true
-			if report := roll(t, bt, l, o); report.Noted != 1 {
-				t.Errorf("a dry run: %+v", report)
-			}
-			o.DryRun = false
-			if report := roll(t, bt, l, o); report.Noted != 1 || report.Sealed != 1 {
-				t.Errorf("%+v", report)
-			}
-			if got := allWindows(t, bt, l, now); !slices.Equal(want, got) {
-				t.Errorf("want %s, got %s", want, got)
-			}
-			after, _ := rollupCells(t, bt, l.Table.ID)
-			changed := 0
-			for row := range before {
-				if !slices.Equal(before[row], after[row]) {
-					changed++
-				}
-			}
-			if changed != 1 || len(after) != len(before) {
-				t.Errorf("%d rows have another run: %v, %v", changed, before, after)
-			}
-			if l.Table.Families[0].GC.MaxAge == 0 {
-				return
-			}
-			must(t, old.WriteAll(t.Context(), []sample{{Series: "s", Time: at(3600), Value: 9}}))
-			o.Now = rollupNow(86400*40 - 3600).Now
-			if report := roll(t, bt, l, o); report.Noted != 0 && l.Key.Bucket.Widest() >= 24*time.Hour {
-				t.Errorf("events may have expired: %+v", report)
-			}
-		})
-	}
-}
-
 // damageRuns changes the values of all runs.
 func damageRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], damage func(value []byte) []byte) {
 	t.Helper()
@@ -210,56 +158,41 @@ func (t splitTable) SampleRowKeys(context.Context) ([]string, error) {
 // without summarizing a bucket twice, and that nothing is left.
 func TestRollupCheckpoint(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
-	for _, all := range []bool{false, true} {
-		for kill := range testlong.Pick(3, 24) {
-			bt := newBigtable(t, l)
-			want := unmarked(t, bt, l, 4, 4)
-			if !all { // two more events give each bucket marks
-				w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*4))
-				for s := range 4 {
-					for day := range 4 {
-						must(t, w.Write(t.Context(), sample{Series: fmt.Sprintf("s%02d", s), Time: at(day * 86400), Value: uint64(s*1000 + day*12)}))
-					}
-				}
-			}
-			file := filepath.Join(t.TempDir(), "checkpoint")
-			o := rollupNow(86400*4 + 3600)
-			o.All, o.Checkpoint, o.Workers = all, file, 1+kill%3
-			saves := 0
-			o.test = &rollupTest{random: randomID, most: 6, save: func(write func(text []byte) error, text []byte) error {
-				if saves++; saves > kill/2 {
-					if kill%2 == 1 {
-						must(t, write(text))
-					}
-					return errKilled
-				}
+	for kill := range testlong.Pick(4, 24) {
+		bt := newBigtable(t, l)
+		want := unmarked(t, bt, l, 4, 4)
+		o, saves := rollupNow(86400*4+3600), 0
+		o.All, o.Checkpoint, o.Workers = true, filepath.Join(t.TempDir(), "checkpoint"), 1+kill%3
+		client := splitClient(bt, "s01", "s02#2021-03-06", "s03")
+		call := func(save func(write func(text []byte) error, text []byte) error) (RollupReport, error) {
+			o.test = &rollupTest{random: randomID, most: 6, save: save}
+			return runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+		}
+		first, err := call(func(write func(text []byte) error, text []byte) error {
+			if saves++; saves <= kill/2 {
 				return write(text)
-			}}
-			client := splitClient(bt, "s01", "s02#2021-03-06", "s03")
-			call := func() (RollupReport, error) {
-				return runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 			}
-			first, err := call()
-			if err != nil && !errors.Is(err, errKilled) {
-				t.Fatal(err)
+			if kill%2 == 1 {
+				must(t, write(text))
 			}
-			killed := err != nil
-			o.test = &rollupTest{random: randomID}
-			second, err := call()
-			must(t, err)
-			if done := first.Sealed == 16 && second.Noted == 0; killed && !done && second.Sealed < first.Sealed-int64(3*o.Workers) || second.Sealed > 16 {
-				t.Fatalf("killed at %d: %+v, then %+v", kill, first, second)
-			}
-			if third, err := call(); err != nil || third.Noted != 0 {
-				t.Fatalf("a third call: %+v, %v", third, err)
-			}
-			if got := allWindows(t, bt, l, 86400*4); !slices.Equal(want, got) {
-				t.Fatalf("want %s, got %s", want, got)
-			}
-			for row, n := range runsIn(t, bt, l.Table.ID) {
-				if n != 1 {
-					t.Errorf("row %s has %d runs", row, n)
-				}
+			return errKilled
+		})
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		killed := err != nil
+		second, err := call(nil)
+		must(t, err)
+		if done := first.Sealed == 16 && second.Noted == 0; killed && !done && second.Sealed < first.Sealed-int64(3*o.Workers) || second.Sealed > 16 {
+			t.Fatalf("killed at %d: %+v, then %+v", kill, first, second)
+		}
+		if third, err := call(nil); err != nil || third.Noted != 0 {
+			t.Fatalf("a third call: %+v, %v", third, err)
+		}
+		same(t, want, allWindows(t, bt, l, 86400*4))
+		for row, n := range runsIn(t, bt, l.Table.ID) {
+			if n != 1 {
+				t.Errorf("row %s has %d runs", row, n)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,8 @@ func checkRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now i
 }
 
 // TestRunsAreChecked checks that each run that differs from the events of its bucket is found, with its first window that
-// differs, in all kinds of tables, and that none is where reads use the events.
+// differs, in all kinds of tables, and that none is where reads use the events; and that --all replaces exactly these runs, unless
+// events may have expired.
 func TestRunsAreChecked(t *testing.T) {
 	for _, l := range rolledMappings() {
 		t.Run(l.Table.ID, func(t *testing.T) {
@@ -75,11 +77,29 @@ func TestRunsAreChecked(t *testing.T) {
 			if buckets > 1 {
 				expect("an event less", now, buckets, at(7200), at(86400*n-3600))
 			}
+			// Only the wrong runs are replaced.
+			wrong, o := int64(min(2, buckets)), rollupNow(now)
+			before, _ := rollupCells(t, bt, l.Table.ID)
+			o.All = true
+			for _, o.DryRun = range []bool{true, false} {
+				if report := roll(t, bt, l, o); report.Noted != wrong || !o.DryRun && report.Sealed != wrong {
+					t.Errorf("%+v", report)
+				}
+			}
+			same(t, allWindows(t, bt, &plain, now), allWindows(t, bt, l, now))
+			after, _ := rollupCells(t, bt, l.Table.ID)
+			maps.DeleteFunc(before, func(row string, names []string) bool { return slices.Equal(names, after[row]) })
+			same(t, []int{buckets, int(wrong)}, []int{len(after), len(before)})
 			// Reads of a row with a mark use its events.
 			write(l, sample{Series: "s", Time: at(86400*n - 7200), Value: 5}, sample{Series: "s", Time: at(10800), Value: 5})
 			expect("marks", now, max(0, buckets-2))
 			roll(t, bt, l, rollupNow(now))
 			expect("again", now, buckets)
+			if l.Table.Families[0].GC.MaxAge > 0 { // events may have expired
+				write(&plain, sample{Series: "s", Time: at(3600), Value: 9})
+				o.Now = rollupNow(86400*40 - 3600).Now
+				same(t, int64(0), roll(t, bt, l, o).Noted)
+			}
 			damageRuns(t, bt, l, func(v []byte) []byte { return v[:len(v)-1] })
 			for _, e := range expect("damage", now, buckets, make([]time.Time, buckets)...) {
 				if !errors.Is(e, window.ErrRun) || e.Reason() != e.Err.Error() {
