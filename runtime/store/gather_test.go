@@ -28,7 +28,7 @@ func gatheredMappings() []*mappingOf[sample] {
 func gatheredSamples(days int, series ...string) (out []sample) {
 	for i := range 2 * days {
 		for _, s := range series {
-			out = append(out, sample{Series: s, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note")})
+			out = append(out, sample{Series: s, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note"), Class: 1, ExpiresAt: at(86400 * 100)})
 		}
 	}
 	return out
@@ -51,7 +51,7 @@ func gatheredServer(t *testing.T, l *mappingOf[sample], samples []sample) (*bigt
 	return breaksOff(t, bt)
 }
 
-// A read whose context ends before its last event was yielded yields no further event,
+// A read of several spans whose context ends before its last event was yielded yields no further event,
 // and ends with the error of the context: whether the context ends in the loop over the
 // events, during the request for all spans, during that for the rest, or when the rows
 // are in memory.
@@ -61,7 +61,7 @@ func TestGatheredContextEnds(t *testing.T) {
 		events                   int // or after so many events; 0 if it does not end there
 	}
 	never := end{maxGathered, -1, 0, 0}
-	for _, l := range gatheredMappings() {
+	for i, l := range append(gatheredMappings(), offsets(), classed(metrics()), expires(singles())) {
 		client, b := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
 		var now end
 		var cancel context.CancelFunc
@@ -99,6 +99,15 @@ func TestGatheredContextEnds(t *testing.T) {
 		for _, newestFirst := range []bool{false, true} {
 			want, _, err := read(never, newestFirst)
 			must(t, err)
+			for _, gathered := range []int{0, 100, 300, 1000, 3000} {
+				got, _, err := read(end{gathered, -1, 0, 0}, newestFirst)
+				if must(t, err); len(want) < 6 || !slices.Equal(got, want) {
+					t.Errorf("%s, %d bytes, newest first %v:\n%v\nwant\n%v", l.Table.ID, gathered, newestFirst, got, want)
+				}
+			}
+			if i > 3 {
+				continue
+			}
 			for _, e := range []end{
 				{maxGathered, 0, 0, 0}, {maxGathered, 0, 1, 0}, {maxGathered, 0, 3, 0}, {maxGathered, -1, 0, 1}, {maxGathered, -1, 0, 3}, {maxGathered, -1, 0, len(want) - 1},
 				{1, 0, 0, 0}, {1, 1, 0, 0}, {1, -1, 0, 1}, {1, -1, 0, 3}, {1, -1, 0, len(want) - 1},
@@ -200,40 +209,5 @@ func TestNotGathered(t *testing.T) {
 				t.Errorf("%d requests, the largest of %d bytes", requests.Load(), largest.Load())
 			}
 		})
-	}
-}
-
-// Whatever part of the rows of several spans one request reads before the spans are
-// read one by one, each row arrives exactly once and in order, in both directions and
-// on both paths.
-func TestGatheredRows(t *testing.T) {
-	for _, l := range append(gatheredMappings(), offsets(), classed(metrics()), expires(singles())) {
-		bt := newBigtable(t, l)
-		samples := gatheredSamples(6, "s0", "s1")
-		for i := range samples {
-			samples[i].ExpiresAt, samples[i].Class = at(86400*100), min(1+i%3/2, len(l.Table.Families)-1)
-		}
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), samples))
-		plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
-		for _, newestFirst := range []bool{false, true} {
-			var want []string
-			received := 0
-			for i, gathered := range []int{1 << 20, 1 << 20, 0, 100, 300, 1000, 3000} {
-				rows := 0
-				r := newReaderOf([]*bigtable.Client{plain, bt.Client}[i%2], l, ReaderOptions{Now: clockAt(86400 * 6).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
-				r.reader.gathered = gathered
-				got := made(t, readOf(t.Context(), r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*6), ReadOptions{NewestFirst: newestFirst}), rowText)
-				if i == 0 {
-					want, received = got, rows
-				}
-				n := 24
-				if l.Pattern == codec.BucketNewColumns {
-					n = 12 // of one series
-				}
-				if rows != received || len(got) != n || !slices.Equal(got, want) {
-					t.Errorf("%s, %d bytes, newest first %v: %d rows, want %d\n%v\nwant\n%v", l.Table.ID, gathered, newestFirst, rows, received, got, want)
-				}
-			}
-		}
 	}
 }
