@@ -3,17 +3,13 @@ package store
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -135,32 +131,6 @@ func TestDeleteRejectedRow(t *testing.T) {
 	}
 }
 
-// breaksOff returns a client of a server that breaks off the streams of reads.
-func breaksOff(t *testing.T, s *storetest.Bigtable) (*bigtable.Client, *breaking) {
-	t.Helper()
-	conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	must(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	b := &breaking{to: bigtablepb.NewBigtableClient(conn), reads: map[string]*brokenRead{}}
-	client := opened(t)(storetest.Connect(t.Context(), startServer(t, b)))
-	return client, b
-}
-
-// MutateRows forwards mutations.
-func (b *breaking) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
-	from, err := b.to.MutateRows(stream.Context(), request)
-	for err == nil {
-		var response *bigtablepb.MutateRowsResponse
-		if response, err = from.Recv(); err == nil {
-			err = stream.Send(response)
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
 // TestDeleteResumes breaks off the stream of rows, before the first one and later; a deletion, also through a view, then continues.
 func TestDeleteResumes(t *testing.T) {
 	t.Parallel() // it waits
@@ -254,21 +224,6 @@ func TestDeleteRefuses(t *testing.T) {
 	var missing *MissingTableError
 	if _, err := newWriterOf(s.Client, []*mappingOf[sample]{singles()}).DeleteAll(t.Context(), seriesOf(sample{Series: "a"})); !errors.As(err, &missing) {
 		t.Error(err)
-	}
-}
-
-// TestDeleteOfNumberedEvent checks that an event with a sequence number, which an earlier
-// layout cannot store, is not taken for the event of its time that it stores.
-func TestDeleteOfNumberedEvent(t *testing.T) {
-	older, newest := days(), offsetBlobs()
-	adjusted(older, func(m *mapping) { m.sequence = ofSequence })
-	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*mappingOf[sample]{older}
-	s := newBigtable(t, newest)
-	w := newWriterOf(s.Client, []*mappingOf[sample]{newest})
-	must(t, w.Write(t.Context(), sample{Series: "a", Time: day0}))
-	got, err := w.Delete(t.Context(), []sample{{Series: "a", Time: day0, Sequence: 5}})
-	if err != nil || got.Events() != 0 || storedCells(t, s, older.Table.ID) != 1 {
-		t.Errorf("%v, %v; %d cells are left", got, err, storedCells(t, s, older.Table.ID))
 	}
 }
 
