@@ -11,106 +11,85 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/api/option"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// tampering is a stream whose messages an interceptor drops, repeats or reorders.
+// tampering is a stream whose messages an interceptor drops, repeats, reorders, or breaks off.
 type tampering struct {
 	grpc.ClientStream
-	tamper func(s *tampering, m proto.Message) error
-	n      int // number of messages so far
-	kept   []proto.Message
+	tamper func(n int) tamper // what happens to the n-th message; the first has number 1
+	n      int                // number of messages so far
+	kept   proto.Message      // which comes after the next one
 }
 
-// receive receives the next message unchanged.
-func (s *tampering) receive(m proto.Message) error {
+// tamper is what happens to a message.
+type tamper int
+
+const (
+	pass  tamper = iota
+	drop         // and continue with the next one
+	twice        // deliver it again
+	later        // deliver it after the next one
+	fails        // drop it, and break off
+	ends         // end the stream in its place, though the server sends more
+)
+
+func (s *tampering) RecvMsg(to any) error {
+	m := to.(proto.Message)
+	if s.kept != nil {
+		proto.Reset(m)
+		proto.Merge(m, s.kept)
+		s.kept = nil
+		return nil
+	}
+	do := s.tamper(s.n + 1)
+	if do == ends {
+		return io.EOF
+	}
 	proto.Reset(m)
-	err := s.ClientStream.RecvMsg(m)
-	if err == nil {
-		s.n++
+	if err := s.ClientStream.RecvMsg(m); err != nil {
+		return err
 	}
-	return err
+	switch s.n++; do {
+	case drop:
+		return s.RecvMsg(m)
+	case twice:
+		s.kept = proto.Clone(m)
+	case later:
+		first := proto.Clone(m)
+		err := s.RecvMsg(m)
+		s.kept = first
+		return err
+	case fails:
+		return status.Error(codes.Unavailable, "broken off")
+	}
+	return nil
 }
 
-func (s *tampering) RecvMsg(m any) error { return s.tamper(s, m.(proto.Message)) }
-
-// drops drops the messages that which selects; the first has number 1.
-func drops(which func(n int) bool) func(s *tampering, m proto.Message) error {
-	return func(s *tampering, m proto.Message) error {
-		for {
-			if err := s.receive(m); err != nil || !which(s.n) {
-				return err
-			}
+// when does something to the messages that which selects.
+func when(do tamper, which func(n int) bool) func(n int) tamper {
+	return func(n int) tamper {
+		if which(n) {
+			return do
 		}
+		return pass
 	}
 }
 
-// repeats delivers every third message twice.
-func repeats(s *tampering, m proto.Message) error {
-	if len(s.kept) > 0 {
-		proto.Reset(m)
-		proto.Merge(m, s.kept[0])
-		s.kept = nil
-		return nil
-	}
-	err := s.receive(m)
-	if err == nil && s.n%3 == 0 {
-		s.kept = append(s.kept, proto.Clone(m))
-	}
-	return err
-}
-
-// swaps delivers the first two messages in reverse order.
-func swaps(s *tampering, m proto.Message) error {
-	if s.n == 0 {
-		if err := s.receive(m); err != nil {
-			return err
-		}
-		s.kept = append(s.kept, proto.Clone(m))
-		return s.receive(m)
-	}
-	if len(s.kept) > 0 {
-		proto.Reset(m)
-		proto.Merge(m, s.kept[0])
-		s.kept = nil
-		return nil
-	}
-	return s.receive(m)
-}
-
-// dropsAndBreaks breaks off once, after it has dropped the previous message.
-func dropsAndBreaks() func(s *tampering, m proto.Message) error {
-	var broken atomic.Bool
-	return func(s *tampering, m proto.Message) error {
-		if s.n == 2 && !broken.Swap(true) {
-			if err := s.receive(m); err != nil {
-				return err
-			}
-			return status.Error(codes.Unavailable, "broken off")
-		}
-		return s.receive(m)
-	}
-}
-
-// endsAfter ends the stream after a number of messages, though the server sends more.
-func endsAfter(n int) func(s *tampering, m proto.Message) error {
-	return func(s *tampering, m proto.Message) error {
-		if s.n == n {
-			return io.EOF
-		}
-		return s.receive(m)
-	}
-}
+// number does something to one message.
+func number(i int, do tamper) func(n int) tamper { return when(do, func(n int) bool { return n == i }) }
 
 // onStreams returns an interceptor for the streams of a method.
 func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error)) grpc.StreamClientInterceptor {
@@ -146,17 +125,18 @@ func TestTamperedReads(t *testing.T) {
 	}
 	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), samples))
 	for where, install := range places {
-		for name, tamper := range map[string]func(s *tampering, m proto.Message) error{
-			"nothing":        (*tampering).receive,
-			"drop the first": drops(func(n int) bool { return n == 1 }),
-			"drop the last":  drops(func(n int) bool { return n == rows }),
-			"drop some":      drops(func(n int) bool { return n%3 == 2 }),
-			"drop all":       drops(func(int) bool { return true }),
-			"repeat":         repeats,
-			"swap":           swaps,
-			"drop and break": dropsAndBreaks(),
-			"end at once":    endsAfter(0),
-			"end early":      endsAfter(3),
+		var broken atomic.Bool
+		for name, tamper := range map[string]func(n int) tamper{
+			"nothing":        when(pass, func(int) bool { return true }),
+			"drop the first": number(1, drop),
+			"drop the last":  number(rows, drop),
+			"drop some":      when(drop, func(n int) bool { return n%3 == 2 }),
+			"drop all":       when(drop, func(int) bool { return true }),
+			"repeat":         when(twice, func(n int) bool { return n%3 == 0 }),
+			"swap":           number(1, later),
+			"drop and break": when(fails, func(n int) bool { return n == 3 && !broken.Swap(true) }),
+			"end at once":    number(1, ends),
+			"end early":      number(4, ends),
 		} {
 			if where == "inside" && (name == "end at once" || name == "end early") {
 				continue // looks like the end
@@ -285,11 +265,26 @@ func TestWireDisabled(t *testing.T) {
 	}
 }
 
+// A client that opens its own connections, like those in production, supports the options, too.
+func TestNewClient(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	client := opened(t)(NewClient(t.Context(), storetest.Project, storetest.Instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}},
+		option.WithEndpoint(bt.Addr), option.WithoutAuthentication(),
+		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials()))))
+	ordinary := 0
+	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ordinary += op.OrdinaryRequests }}
+	must(t, newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
+	same(t, []string{"1"}, read(t, newReaderOf(client, l, ReaderOptions{Hooks: hooks}), day0, at(2), ReadOptions{}))
+	same(t, 0, ordinary)
+}
+
 // lossy is a server that stores what it gets and loses the first replies, then rejects
 // everything.
 type lossy struct {
 	warmServer
-	lose   int // number of replies
+	lose   int  // number of replies
+	each   bool // the replies of several rows are there, and say for each row that it came too late
 	refuse codes.Code
 
 	mu       sync.Mutex
@@ -321,17 +316,14 @@ func (s *lossy) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bi
 		rows = append(rows, string(e.RowKey))
 	}
 	err := s.next(rows...)
-	if status.Code(err) == codes.Unavailable {
+	if lost := status.Code(err) == codes.Unavailable; lost && s.each {
+		err = status.Error(codes.DeadlineExceeded, "late")
+	} else if lost {
 		return err
 	}
 	response := new(bigtablepb.MutateRowsResponse)
 	for i := range r.Entries {
-		response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: status.Convert(err).Proto()})
-	}
-	if s.refuse == codes.OK {
-		for i := range response.Entries {
-			response.Entries[i].Status = new(spb.Status)
-		}
+		response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: &spb.Status{Code: int32(status.Code(err))}})
 	}
 	return stream.Send(response)
 }
@@ -396,15 +388,15 @@ func TestRefusedAfterALostReply(t *testing.T) {
 	} {
 		for path, connect := range paths {
 			for _, lose := range []int{0, 1, 2} {
-				for _, refuse := range []codes.Code{codes.InvalidArgument, codes.PermissionDenied, codes.FailedPrecondition} {
-					for _, events := range []int{1, 2} {
+				for _, refuse := range []codes.Code{codes.InvalidArgument, codes.PermissionDenied} {
+					for _, events := range []int{1, 2, 3} {
 						what := fmt.Sprint(name, "/", path, "/", lose, "/", refuse, "/", events)
-						s := &lossy{lose: lose, refuse: refuse, stored: map[string]bool{}}
+						s := &lossy{lose: lose, each: events == 3, refuse: refuse, stored: map[string]bool{}}
 						client, err := connect(t.Context(), startServer(t, s), opts...)
 						must(t, err)
 						wg.Go(func() {
 							defer func() { _ = client.Close() }()
-							err := newWriterOf(client, []*mappingOf[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)}[:events])
+							err := newWriterOf(client, []*mappingOf[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2), nth(3)}[:events])
 							var failed *WriteError
 							if !errors.As(err, &failed) || len(failed.Failures) != events || len(s.stored) != min(lose, 1)*events {
 								t.Errorf("%s: %v", what, err)
@@ -432,35 +424,5 @@ func TestEventSurvivesTenUnavailable(t *testing.T) {
 	must(t, newWriterOf(client, []*mappingOf[sample]{days()}).Write(t.Context(), nth(1)))
 	if s.attempts != 11 {
 		t.Errorf("%d attempts", s.attempts)
-	}
-}
-
-// The probe is negative while an interceptor of the user keeps calls from the wire
-// path, and positive afterward.
-func TestClientsAreProbedAgain(t *testing.T) {
-	var keeps atomic.Bool
-	keeps.Store(true)
-	l := days()
-	bt := newBigtable(t, l)
-	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, outside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
-		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
-			if keeps.Load() {
-				return nil, status.Error(codes.PermissionDenied, "not now")
-			}
-			return open()
-		}))))
-	w := newWriterOf(client, []*mappingOf[sample]{l})
-	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
-		t.Error("written")
-	}
-	path := w.Writer.tables[0].wire
-	keeps.Store(false)
-	if path.usable() {
-		t.Error("asked again at once")
-	}
-	long := time.Now().Add(-askAgain)
-	path.closed.Store(&long)
-	if must(t, w.Write(t.Context(), nth(1))); !path.usable() || !wire.Intercepted(t.Context(), client.OpenTable("days")) {
-		t.Error("never asked again")
 	}
 }
