@@ -13,10 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -112,45 +109,6 @@ func TestBackfillKeepsExpired(t *testing.T) {
 	}
 }
 
-// TestBackfillResumes lets each request fail, before or after the server applied it, and calls
-// again with the checkpoint. Then the tables agree, and the counts are those of one call.
-func TestBackfillResumes(t *testing.T) {
-	rejected := status.Error(codes.PermissionDenied, "no")
-	for failing := 0; ; failing += testlong.Pick(5, 1) {
-		r := newRefill(t, 40)
-		r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
-		requests := 0
-		fails := func(applied func() error) error {
-			requests++
-			if requests-1 != failing {
-				return applied()
-			}
-			if failing%2 == 0 {
-				_ = applied()
-			}
-			return rejected
-		}
-		client := tableClient{r.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
-			return sampledTable{gatedTable{api, "", func(_ asked, send func() error) error { return fails(send) }}, fails}
-		}}
-		_, err := backfillOf(t.Context(), client, r.mappings, r.options)
-		if err == nil {
-			if failing < 10 {
-				t.Errorf("only %d requests", failing)
-			}
-			return
-		}
-		if !errors.Is(err, rejected) {
-			t.Fatalf("request %d: %v", failing, err)
-		}
-		got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-		if err != nil || got.Events != 40 || got.Rows != 40 {
-			t.Errorf("request %d: %+v, %v", failing, got, err)
-		}
-		r.agree(t)
-	}
-}
-
 // sampledTable is a table with four ranges.
 type sampledTable struct {
 	bigtable.TableAPI
@@ -161,8 +119,7 @@ func (s sampledTable) SampleRowKeys(context.Context) ([]string, error) {
 	return []string{"s0010", "s0020", "s0030", ""}, s.fails(func() error { return nil })
 }
 
-// TestBackfillRefusesCheckpoints checks that only the checkpoint of the same call is used, and
-// that any damage is found.
+// TestBackfillRefusesCheckpoints checks that only the checkpoint of the same call is used.
 func TestBackfillRefusesCheckpoints(t *testing.T) {
 	r := newRefill(t, 3)
 	file := filepath.Join(t.TempDir(), "checkpoint")
@@ -194,14 +151,8 @@ func TestBackfillRefusesCheckpoints(t *testing.T) {
 		refuse(tt.want, tt.want)
 		r.options, r.mappings[1].Table.Layout = before, ""
 	}
-	for i := 0; i < len(text); i += 7 {
-		damaged := slices.Clone(text)
-		damaged[i] ^= 1
-		must(t, os.WriteFile(file, damaged, 0o666))
-		refuse(fmt.Sprint("byte ", i), "damaged")
-		must(t, os.WriteFile(file, text[:i], 0o666))
-		refuse(fmt.Sprint("cut at ", i), "damaged")
-	}
+	must(t, os.WriteFile(file, text[:len(text)/2], 0o666))
+	refuse("cut", "damaged")
 	must(t, os.Remove(file))
 	must(t, os.Mkdir(file, 0o777))
 	refuse("folder", "not readable")

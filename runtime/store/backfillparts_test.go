@@ -1,11 +1,9 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -168,33 +166,17 @@ func TestBackfillPartsSweep(t *testing.T) {
 	}
 }
 
-// TestBackfillPartsOfSplitRanges records a range of which others take a part: the chunks have the
-// events of the claimed rows.
-func TestBackfillPartsOfSplitRanges(t *testing.T) {
-	r := newRefill(t, 9)
+// TestBackfillPartsAlone checks how long a pipeline waits, and steps for no places, or none of the table.
+func TestBackfillPartsAlone(t *testing.T) {
+	r := newRefill(t, 0)
 	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 	must(t, err)
-	var chunks []JobNote
-	counts, err := steps.Find(t.Context(), JobTable{Table: "singles"}, KeyRange{}, until("s0004"), func(c JobNote) { chunks = append(chunks, c) })
-	must(t, err)
-	var of placesNote
-	if must(t, json.Unmarshal(chunks[0], &of)); counts.Backfill.Events != 4 || len(chunks) != 1 || of.Rows.Contains("s0004") {
-		t.Fatalf("%+v, %+v", counts, chunks)
-	}
-	oldest, copied, err := steps.Do(t.Context(), chunks[0])
-	if must(t, err); copied.Backfill.Events != 4 || !oldest.Equal(at(0)) || len(r.values(t, 1)) != 4 {
-		t.Errorf("%+v, %v", copied, oldest)
-	}
-	if differs, err := steps.Differs(t.Context(), chunks[0]); differs || err != nil {
-		t.Error(differs, err)
-	}
 	if steps.Wait() < steps.attemptTime()+DefaultTimeout/2 {
 		t.Error("the wait is shorter than requests take")
 	}
-	var ended time.Time
-	ended, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles"}))
-	if must(t, err); !ended.IsZero() {
-		t.Error(ended)
+	oldest, _, err := steps.Do(t.Context(), note(placesNote{Table: "singles"}))
+	if must(t, err); !oldest.IsZero() {
+		t.Error(oldest)
 	}
 	if _, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []rowPlaces{{Row: []byte{9}, At: [][3]int64{{}}}}})); !errors.Is(err, errPlaces) {
 		t.Error(err)

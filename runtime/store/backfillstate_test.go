@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -292,35 +291,6 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsLocked refuses a checkpoint that another call uses, and one that another machine
-// has replaced.
-func TestCheckpointIsLocked(t *testing.T) {
-	r := newRefill(t, 5)
-	file := filepath.Join(t.TempDir(), "checkpoint")
-	r.options.Checkpoint = file
-	other := r.options
-	var failed *CheckpointError
-	client := r.meddling("days", func(int) {
-		if _, err := backfillOf(t.Context(), r.Client, r.mappings, other); !errors.As(err, &failed) || !strings.Contains(err.Error(), "in use by another process") {
-			t.Error(err)
-		}
-	})
-	_, err := backfillOf(t.Context(), client, r.mappings, r.options)
-	must(t, err)
-	r = newRefill(t, 5)
-	r.options = other
-	client = r.meddling("days", func(int) {
-		must(t, os.Rename(file, file+".1"))
-		must(t, os.WriteFile(file, []byte("of another machine"), 0o600))
-	})
-	if _, err := backfillOf(t.Context(), client, r.mappings, r.options); !errors.As(err, &failed) || !errors.Is(err, checkpoint.ErrReplaced) {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != "of another machine" {
-		t.Errorf("%q, %v", text, err)
-	}
-}
-
 // TestCheckpointKeepsLongestWait stops calls with other timeouts one after the other: the checkpoint says for how long requests of any
 // of them may arrive.
 func TestCheckpointKeepsLongestWait(t *testing.T) {
@@ -375,30 +345,6 @@ func TestBackfillRate(t *testing.T) {
 			}
 			if took := now().Sub(began).Seconds(); took < 400/rate-1e-6 {
 				t.Errorf("rate %g, %d workers: 400 events took %gs", rate, workers, took)
-			}
-		}
-	}
-}
-
-// TestPlaces encodes and decodes places.
-func TestPlaces(t *testing.T) {
-	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
-		b := &backfill{source: l.untyped()}
-		var events []event
-		for i := range 50 {
-			events = append(events, event{&sample{Series: fmt.Sprint("s", i/10), Time: at(i * 7000).Add(time.Duration(i) * time.Millisecond)}})
-		}
-		text, err := json.Marshal(b.source.noted(nil, events))
-		must(t, err)
-		var places []rowPlaces
-		must(t, json.Unmarshal(text, &places))
-		got, err := b.source.eventsAt(places)
-		if must(t, err); !reflect.DeepEqual(got, events) {
-			t.Errorf("%v, want %v", got, events)
-		}
-		for n := range places[0].Row {
-			if _, err := b.source.eventsAt([]rowPlaces{{places[0].Row[:n], places[0].At}}); err == nil && n == 0 { // does not panic
-				t.Error("an empty row key has events")
 			}
 		}
 	}
