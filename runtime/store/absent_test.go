@@ -9,32 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ifAbsent writes only events that are absent.
 var ifAbsent = WriteOptions{IfAbsent: true}
-
-// failuresOf returns the outcomes in an error, by event and table.
-func failuresOf(t *testing.T, err error) (out []string) {
-	t.Helper()
-	var failed *WriteError
-	if err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
-	if failed != nil {
-		for _, f := range failed.Failures {
-			out = append(out, f.Table+" "+f.Row+" "+f.Outcome.String())
-			if (f.Outcome == Exists) != errors.Is(f.Err, ErrExists) {
-				t.Error(f)
-			}
-		}
-	}
-	return out
-}
 
 // outcomeAt returns the outcome of an event; -1 if it has not failed.
 func outcomeAt(err error, event int) Outcome {
@@ -59,26 +38,6 @@ func TestEventsOfSeveralRows(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, map[string]int{}, storedColumnsOf(t, bt.Client, other.Table.ID))
-}
-
-// TestLostReplyIfAbsent loses the reply for a stored event: its outcome is Unknown, and
-// the next attempt finds it.
-func TestLostReplyIfAbsent(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	calls := 0
-	lossy := through(bt.Client, func(_ asked, send func() error) error {
-		calls++
-		err := send()
-		if calls == 1 {
-			return status.Error(codes.Unavailable, "lost")
-		}
-		return err
-	})
-	w := newWriterOf(lossy, []*mappingOf[sample]{l}, writeAt(60))
-	same(t, []string{"days s1#2021-03-05 unknown"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
-	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
-	same(t, 2, calls)
 }
 
 // TestOneWriterWins writes different events to the same place concurrently.

@@ -258,6 +258,16 @@ func (g *gate) requests() int {
 	return len(g.batches)
 }
 
+// rows returns the number of rows of all requests.
+func (g *gate) rows() (sum int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, n := range g.batches {
+		sum += n
+	}
+	return sum
+}
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
@@ -290,13 +300,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 			}
 			eventually(t, "a request", func() bool { return g.requests() > 0 })
 			must(t, b.Close(t.Context()))
-			sum := 0
-			for _, n := range g.batches {
-				sum += n
-			}
-			if sum != 10 {
-				t.Errorf("requests of %v rows", g.batches)
-			}
+			same(t, 10, g.rows())
 		})
 	}
 }
@@ -323,13 +327,7 @@ func TestBatcherHoldsBack(t *testing.T) {
 	close(g.open)
 	must(t, <-added)
 	must(t, b.Close(t.Context()))
-	sum := 0
-	for _, n := range g.batches {
-		sum += n
-	}
-	if sum != room+1 {
-		t.Errorf("%v rows were written, want %d", g.batches, room+1)
-	}
+	same(t, room+1, g.rows())
 }
 
 // TestBatcherStats checks the counts of a Batcher whose writes do not end, also while Add

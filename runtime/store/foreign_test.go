@@ -7,9 +7,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // offsets returns days with one column per sample.
@@ -36,23 +34,6 @@ func spread(n int) []sample {
 		samples[i].Series, samples[i].Time = "s", at(i*86400)
 	}
 	return samples
-}
-
-// The newest buckets may have no column of the mapping. Latest then continues with
-// earlier ones, in order of time, even if labels do not sort.
-func TestLatestSkipsForeignBuckets(t *testing.T) {
-	for _, l := range []*mappingOf[sample]{unsorted(days()), days(), singles()} {
-		bt := newBigtable(t, l)
-		samples := spread(12)
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(1)).WriteAll(t.Context(), samples[:8]))
-		other := *l
-		other.Columns = []Column{{Name: "unknown"}, {Name: "unknown too"}}
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{&other}, writeAt(1)).WriteAll(t.Context(), samples[8:]))
-		latest, err := newReaderOf(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
-		if err != nil || latest.Value != 7 {
-			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
-		}
-	}
 }
 
 // In a bucket, the cell timestamp is the event time. A cell of another program whose
@@ -82,20 +63,6 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 				var decode *DecodeError
 				if events != 3 || len(failed) != 1 || !errors.As(failed[0], &decode) || !errors.Is(failed[0], codec.ErrTimeRange) || decode.Row != row || !decode.Time.Equal(stray) {
 					t.Errorf("%s, %v, %+v: %v, %v", l.Table.ID, stray, o, events, failed)
-				}
-			}
-			for _, newestFirst := range []bool{false, true} {
-				events, undecodable, failed := int64(0), int64(0), 0
-				for w, err := range readWindows(t.Context(), r, intoColumns(one.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(100*86400), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
-					if err != nil {
-						assert.Is(t, codec.ErrTimeRange, err, l.Table.ID, stray)
-						failed++
-						continue
-					}
-					events, undecodable = events+w.Events, undecodable+w.Undecodable
-				}
-				if events != 2 || undecodable != 1 || failed != 1 {
-					t.Errorf("windows of %s, %v, newest first %t: %d events, %d undecodable, %d errors", l.Table.ID, stray, newestFirst, events, undecodable, failed)
 				}
 			}
 			if e, err := r.Latest(t.Context(), sample{Series: "s"}); stray.After(at(86400)) && !errors.Is(err, codec.ErrTimeRange) {

@@ -2,12 +2,14 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -24,17 +26,9 @@ func TestMisplacedRows(t *testing.T) {
 		})
 	}
 	r := refillOf(t, lax(singles()), days(), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
-	table := r.Client.Open("singles")
-	must(t, table.ReadRows(t.Context(), bigtable.PrefixRange("s"), func(row bigtable.Row) bool {
-		m := bigtable.NewMutation()
-		for family, items := range row {
-			for _, item := range items {
-				m.Set(family, strings.TrimPrefix(item.Column, family+":"), item.Timestamp, item.Value)
-			}
-		}
-		must(t, table.Apply(t.Context(), "7"+row.Key(), m))
-		return true
-	}))
+	m := bigtable.NewMutation()
+	m.Set("f.1", "v.1", bigtable.Time(at(1)), codec.Binary.Uint64.Append(nil, 5))
+	must(t, r.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("7s#%013d", at(1).UnixMilli()), m))
 	scanner, err := newScannerOf(r.Client, r.mappings[:1], "singles")
 	must(t, err)
 	events, misplaced := 0, 0

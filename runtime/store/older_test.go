@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
@@ -209,17 +208,4 @@ func TestCompleteColumns(t *testing.T) {
 			t.Errorf("%+v: column %d, %t", tt, from, ok)
 		}
 	}
-}
-
-// TestOlderProgramReadsNewer shows why readers are deployed first: a program that does not
-// know a column does not see an event that has nothing else.
-func TestOlderProgramReadsNewer(t *testing.T) {
-	oldest, _ := versionTables[0].of(first)
-	newer, _ := versionTables[0].of(second)
-	bt := newBigtable(t, newer)
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{newer}, writeAt(86400)).Write(t.Context(), sample{Series: "s0", Time: at(0), Value: 1}))
-	_, err := newReaderOf(bt.Client, oldest, clockAt(86400)).Latest(t.Context(), sample{Series: "s0"})
-	assert.Is(t, ErrNotFound, err)
-	_, err = newReaderOf(bt.Client, newer, clockAt(86400)).reader.project([]Field{"v"})
-	assert.Is(t, ErrNoField, err)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -381,32 +380,6 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	}
 }
 
-func TestDecodeErrorsDoNotEndARead(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}))
-	for _, c := range []struct {
-		row, column string
-		second      int
-	}{{"s#2021-03-05", "v.1", 1}, {"s#2021-03-05x", "v.1", 1}, {"s#2021-03-06", "note", 86400 + 3}} {
-		m := bigtable.NewMutation()
-		m.Set("f.1", c.column, bigtable.Time(at(c.second)), []byte("garbage"))
-		must(t, bt.Client.Open("days").Apply(t.Context(), c.row, m))
-	}
-	var got []string
-	for e, err := range newReaderOf(bt.Client, l).Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(2*86400)) {
-		if isDecodeError(err) {
-			got = append(got, err.Error())
-		} else if must(t, err); true {
-			got = append(got, fmt.Sprint(e.Value))
-		}
-	}
-	want := []string{"1", `table days, row "s#2021-03-05", column "v.1", time 2021-03-05T00:00:01Z: `, "3", `table days, row "s#2021-03-05x": `, `table days, row "s#2021-03-06", column "v.1", time 2021-03-06T00:00:03Z: `}
-	if !slices.EqualFunc(got, want, strings.HasPrefix) {
-		t.Errorf("%q", got)
-	}
-}
-
 // wholeOf returns the query of Read.
 func wholeOf[E any](r *readerOf[E]) *testQuery[E] {
 	return &testQuery[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(event{e}) }}
@@ -484,24 +457,6 @@ func adjusted[E any](l *mappingOf[E], adjust func(m *mapping)) *mappingOf[E] {
 		adjust(m)
 	}
 	return l
-}
-
-// TestRequestsKeepToLimits writes more rows and cells than one request, one entry and
-// one message may have, to a server with the default limit of 4 MiB.
-func TestRequestsKeepToLimits(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	var events []sample
-	for i := range 40 { // 12 MB in two rows, so that both continue in later waves
-		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
-	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), events))
-	for s := range 2 {
-		got, err := collect(t.Context(), newReaderOf(bt.Client, l), fmt.Sprint("s", s), day0, at(86400))
-		if err != nil || len(got) != 20 {
-			t.Errorf("series %d: %d events, %v", s, len(got), err)
-		}
-	}
 }
 
 // TestReadStops ends the loop of a read, and its context.

@@ -16,8 +16,6 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/request"
-	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -157,51 +155,6 @@ func same(t *testing.T, want, got any) {
 	assert.Same(t, want, got)
 }
 
-// filterOfDay0 returns the filter of a read of all of day0, or of its newest event.
-func filterOfDay0(l *mappingOf[sample], now time.Time, newest int) string {
-	shape := l.untyped().shape()
-	plan := shape.Plan(&scan.Read{Spans: make([]codec.Span, 1), From: day0, To: at(86400), NewestFirst: newest > 0, LatestOnly: newest > 0}, now)
-	if len(plan.Parts) == 0 {
-		return "none"
-	}
-	return fmt.Sprint(new(request.Filters).Of(plan.Parts[0].Filter))
-}
-
-// Families with equal windows share a branch, and their names are quoted. A family
-// whose cells have all expired is left out, and the limit to the newest cells comes
-// last.
-func TestFilterOfSeveralFamilies(t *testing.T) {
-	ms := func(n int) string { return fmt.Sprint(at(n).UnixMicro()) }
-	whole := "timestamp_range(" + ms(0) + "," + ms(86400) + ")"
-	hour := "timestamp_range(" + ms(82800) + "," + ms(86400) + ")"
-	old := "(col(*,2) | timestamp_range(" + ms(0) + "," + ms(82800) + "))"
-	for _, tt := range []struct {
-		name     string
-		now      int
-		families []Family
-		newest   int
-		want     string
-	}{
-		{"one", 86400, []Family{aged("a", 48*time.Hour)}, 0, "(col(a:) | " + whole + ")"},
-		{"the same window of other ages", 86400, []Family{aged("a.b", 48*time.Hour), aged("c-d", 72*time.Hour), aged("e.f", 96*time.Hour)}, 0, `(col(a\.b|c-d|e\.f:) | ` + whole + ")"},
-		{"the same window with another between", 86400, []Family{aged("a.b", 48*time.Hour), aged("young", time.Hour), aged("axb", 72*time.Hour)}, 0,
-			`((col(a\.b|axb:) | ` + whole + ") + (col(young:) | " + hour + "))"},
-		{"the newest", 86400, []Family{aged("a", 48*time.Hour), aged("young", time.Hour)}, 1,
-			"(((col(a:) | " + whole + ") + (col(young:) | " + hour + ")) | col(*,1))"},
-		{"one is dead", 86400 + 3601, []Family{aged("a", 48*time.Hour), aged("dead", time.Hour)}, 0, "(col(a:) | " + whole + ")"},
-		{"two are the same and one is dead", 86400 + 3601, []Family{aged("dead", time.Hour), aged("a", 48*time.Hour), aged("b", 47*time.Hour)}, 1, "(col(a|b:) | " + whole + " | col(*,1))"},
-		{"all are dead", 86400 + 3601, []Family{aged("a", time.Hour), aged("b", time.Minute)}, 0, "none"},
-		{"old and many", 86400, []Family{oldAndMany("a", 2), oldAndMany("b", 2), aged("c", 48*time.Hour)}, 0,
-			"((col(a|b:) | (" + hour + " + " + old + ")) + (col(c:) | " + whole + "))"},
-	} {
-		l := days()
-		l.Table.Families = tt.families
-		if got := filterOfDay0(l, at(tt.now), tt.newest); got != tt.want {
-			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
-		}
-	}
-}
-
 // A row of a single event is replaced entirely in all classes, including cells with
 // other timestamps and unknown columns.
 func TestRowOfClassIsReplacedEntirely(t *testing.T) {
@@ -240,50 +193,6 @@ func TestClassesAcrossRequests(t *testing.T) {
 			t.Errorf("%d requests: the row went on in no other", requests)
 		}
 		same(t, map[string]int{"long:v.1": 1}, storedColumnsOf(t, bt.Client, l.Table.ID))
-	}
-}
-
-// An event is refused if all of its values belong to a family that it is too late for,
-// although another family, for which it has none, would accept it.
-func TestLateEventWithoutOtherValues(t *testing.T) {
-	l := days()
-	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
-	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
-	err := newWriterOf(faked(tableFunc{}), []*mappingOf[sample]{l}, writeAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
-	var failed *WriteError
-	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != Refused {
-		t.Errorf("%v", err)
-	}
-}
-
-// A rule keeps young cells, and the newest ones of each bucket at any age. They are counted before the range of times is selected, also
-// after it, and again if the age passes during the read.
-func TestRanks(t *testing.T) {
-	for _, tt := range []struct {
-		versions, seconds int // between events
-		now, to           int
-		after             string // the value after which the age passes
-		want              string
-	}{
-		{2, 600, 3000, 9000, "", "012345"}, {2, 600, 5100, 9000, "", "345"}, {2, 600, 90000, 9000, "", "45"}, {2, 600, 90000, 2700, "", "4"}, {2, 600, 90000, 2400, "", ""},
-		{2, 600, 3000, 9000, "0", "045"}, {2, 600, 3000, 9000, "2", "01245"}, {2, 600, 3000, 9000, "4", "012345"},
-		{2, 600, 3000, 600, "0", "0"}, {2, 600, 3000, 2400, "0", "0"}, {2, 600, 3000, 3000, "0", "04"}, {1, 43200, 0, 864000, "0", "0135"},
-	} {
-		l := days()
-		l.Table.Families = []Family{oldAndMany("f.1", tt.versions)}
-		r, _ := stored(t, l, tt.seconds, numbered(6)...)
-		now := at(tt.now)
-		r.reader.options.Now = func() time.Time { return now }
-		got := ""
-		for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(tt.to)) {
-			must(t, err)
-			if got += sampleText(e); sampleText(e) == tt.after {
-				now = at(864000)
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%+v: got %q", tt, got)
-		}
 	}
 }
 
@@ -351,22 +260,6 @@ func TestNoRequestIfNothingIsLive(t *testing.T) {
 			t.Errorf("%s: no request, although one event may be alive", l.Table.ID)
 		}
 	}
-}
-
-// If another program has left several cells in a single-event row, the newest of each column counts.
-func TestNewestCellOfRowCounts(t *testing.T) {
-	l := singles()
-	bt := newBigtable(t, l)
-	m := bigtable.NewMutation()
-	for second, text := range []string{"old", "n"} {
-		m.Set("f.1", "v.1", bigtable.Time(at(10*second)), binary.BigEndian.AppendUint64(nil, uint64(second)))
-		m.Set("f.1", "note", bigtable.Time(at(20*second)), []byte(text))
-	}
-	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", at(5).UnixMilli()), m))
-	r := newReaderOf(bt.Client, l)
-	latest, err := r.Latest(t.Context(), sample{Series: "s"})
-	must(t, err)
-	same(t, []string{"1n", "1n"}, append(read(t, r, day0, at(86400), ReadOptions{}), sampleText(latest)))
 }
 
 // The write time is not part of the event: it is not written without other columns, and a row that contains nothing else is not an event.
@@ -442,22 +335,4 @@ func TestLatestOfExpiringEvents(t *testing.T) {
 	e, err := later.Latest(t.Context(), sample{Series: "s"})
 	must(t, err)
 	same(t, uint64(5000), e.Value)
-
-	l = metrics()
-	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
-	bt = newBigtable(t, l)
-	m := bigtable.NewMutation() // the first column has no row at all
-	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
-	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
-	now, requests := 2*86400+5, 0
-	r := newReaderOf(bt.Client, l, ReaderOptions{
-		Now: func() time.Time {
-			now += 20
-			return at(now)
-		},
-		Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }},
-	})
-	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) || requests != 5 {
-		t.Errorf("%v, %v after %d requests", e, err, requests)
-	}
 }
