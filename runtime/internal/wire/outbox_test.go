@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +44,6 @@ type mutateServer struct {
 	requests []*mutateRequest
 	headers  []metadata.MD
 	stored   map[string]int // how often each row was stored
-	conns    []net.Conn
 }
 
 func (s *mutateServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
@@ -60,32 +58,6 @@ func (s *mutateServer) MutateRows(request *mutateRequest, stream mutateStream) e
 	s.headers = append(s.headers, header)
 	s.mu.Unlock()
 	return s.answer(s, attempt, request, stream)
-}
-
-// keptListener keeps its connections so that a test can close them.
-type keptListener struct {
-	net.Listener
-	server *mutateServer
-}
-
-func (l keptListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err == nil {
-		l.server.mu.Lock()
-		l.server.conns = append(l.server.conns, conn)
-		l.server.mu.Unlock()
-	}
-	return conn, err
-}
-
-// cut closes all connections.
-func (s *mutateServer) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		_ = c.Close()
-	}
-	s.conns = nil
 }
 
 // ok stores an entry.
@@ -105,13 +77,7 @@ func no(i int, c codes.Code) *answer {
 func (s *mutateServer) start(t testing.TB) (addr string) {
 	t.Helper()
 	s.stored = map[string]int{}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	g := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
-	bigtablepb.RegisterBigtableServer(g, s)
-	go func() { _ = g.Serve(keptListener{listener, s}) }()
-	t.Cleanup(g.Stop)
-	return listener.Addr().String()
+	return listen(t, s, grpc.MaxRecvMsgSize(64<<20))
 }
 
 // mutations returns the mutations of the i-th entry: one of every kind, and a value
@@ -284,38 +250,6 @@ func TestBothPathsWriteTheSame(t *testing.T) {
 				t.Errorf("headers %v", h)
 			}
 		})
-	}
-}
-
-// TestBrokenConnections closes the connection while the server answers a request.
-func TestBrokenConnections(t *testing.T) {
-	answers := steps(stores)
-	for _, p := range []path{ordinaryPath, wirePath} {
-		got := p.write(t, func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
-			if attempt > 1 {
-				return answers(s, attempt, request, stream)
-			}
-			for i := range attempt * 5 {
-				if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{s.ok(request, i)}}); err != nil {
-					return err
-				}
-			}
-			s.cut()
-			return nil
-		})
-		for i, text := range got.Errors {
-			if text != "<nil>" || got.Stored[rowKey(i)] == 0 {
-				t.Errorf("%s, entry %d: %s, stored %d times", p.name, i, text, got.Stored[rowKey(i)])
-			}
-		}
-		if len(got.Requests) != 3 {
-			t.Errorf("%s: %d requests", p.name, len(got.Requests))
-		}
-		for i, r := range got.Requests {
-			if diff := cmp.Diff(got.Requests[0], r, protocmp.Transform()); diff != "" {
-				t.Errorf("%s, attempt %d: %s", p.name, i, diff)
-			}
-		}
 	}
 }
 

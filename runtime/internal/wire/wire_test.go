@@ -104,19 +104,6 @@ func errorText(err error) string {
 	return strings.ReplaceAll(strings.ReplaceAll(fmt.Sprint(err), "\u00a0", " "), "  ", " ")
 }
 
-func TestBothPathsReadTheSame(t *testing.T) {
-	two := append(sampleRow("a"), sampleRow("b")...)
-	want := ordinaryPath.read(t, all(response(t, two...)))
-	if len(want.rows) != 2 || want.err != nil {
-		t.Fatal(want)
-	}
-	decoded := cannedClient(t, wire.DialOption())
-	same(t, want, wirePath.read(t, all(each(t, two...)...)))
-	for i := range two {
-		same(t, want, readCanned(decoded, response(t, two[:i]...), response(t, two[i:]...)))
-	}
-}
-
 // broken plays rows one chunk at a time. The first attempt breaks off after the given
 // number of chunks; each attempt begins where the request says.
 func broken(t testing.TB, after int, keys ...string) play {
@@ -228,46 +215,12 @@ func TestAnyCut(t *testing.T) {
 	}
 }
 
-// TestLastScannedRow resumes after the last scanned row.
-func TestLastScannedRow(t *testing.T) {
-	for _, p := range []path{ordinaryPath, wirePath} {
-		var resumed string
-		got := p.read(t, func(attempt int, request *bigtablepb.ReadRowsRequest, send func([]byte)) error {
-			if attempt > 0 {
-				resumed = string(request.Rows.RowRanges[0].GetStartKeyOpen())
-				return nil
-			}
-			scanned, _ := proto.Marshal(&bigtablepb.ReadRowsResponse{LastScannedRowKey: []byte("k")})
-			send(append(response(t, sampleRow("a")...), scanned...))
-			return status.Error(codes.Unavailable, "broken off")
-		})
-		if got.err != nil || len(got.rows) != 1 || resumed != "k" {
-			t.Errorf("%s: %v, resumed after %q", p.name, got, resumed)
-		}
-	}
-}
-
 func TestOrderAndLimit(t *testing.T) {
 	down := all(response(t, append(sampleRow("b"), sampleRow("a")...)...))
 	up := all(response(t, append(sampleRow("a"), sampleRow("b")...)...))
 	for _, messages := range []play{up, down} {
 		for _, opts := range [][]bigtable.ReadOption{nil, {bigtable.ReverseScan()}, {bigtable.LimitRows(1)}, {bigtable.LimitRows(3)}} {
 			same(t, ordinaryPath.read(t, messages, opts...), wirePath.read(t, messages, opts...))
-		}
-	}
-	// A resumed read requests only what is left.
-	for _, p := range []path{ordinaryPath, wirePath} {
-		var limits []int64
-		p.read(t, func(attempt int, request *bigtablepb.ReadRowsRequest, send func([]byte)) error {
-			limits = append(limits, request.RowsLimit)
-			if attempt == 0 {
-				send(response(t, sampleRow("a")...))
-				return status.Error(codes.Unavailable, "broken off")
-			}
-			return nil
-		}, bigtable.LimitRows(3))
-		if diff := cmp.Diff([]int64{3, 2}, limits); diff != "" {
-			t.Error(p.name, diff)
 		}
 	}
 }
