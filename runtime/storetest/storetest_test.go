@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -57,15 +55,6 @@ func TestOtherEmulator(t *testing.T) {
 	assert.Is(t, nil, write(ctx, b.Client, "a", 1))
 }
 
-// Servers do not share tables.
-func TestServersDoNotShareTables(t *testing.T) {
-	storetest.New(t, makeTable)
-	other := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	if _, err := other.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
-		t.Errorf("error %v, want NotFound", err)
-	}
-}
-
 // A test may close what New closes at the end, even after garbage collection has
 // started.
 func TestCloseTwice(t *testing.T) {
@@ -78,16 +67,6 @@ func TestCloseTwice(t *testing.T) {
 	}
 	if conn, err := net.Dial("tcp", b.Addr); err == nil {
 		t.Error("the server listens after Close")
-		_ = conn.Close()
-	}
-}
-
-// New stops the server at the end of the test.
-func TestNewEndsWithTheTest(t *testing.T) {
-	var addr string
-	t.Run("inner", func(t *testing.T) { addr = storetest.New(t, makeTable).Addr })
-	if conn, err := net.Dial("tcp", addr); err == nil {
-		t.Error("the server listens after its test")
 		_ = conn.Close()
 	}
 }
