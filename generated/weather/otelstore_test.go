@@ -1,4 +1,6 @@
-package otelstore_test
+// The tests of package otelstore are here, where a test program links the client anyway.
+
+package weather_test
 
 import (
 	"context"
@@ -28,7 +30,7 @@ import (
 func collected(t *testing.T, r *sdkmetric.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	must(t, r.Collect(t.Context(), &all))
+	assert.Must(t, r.Collect(t.Context(), &all))
 	out := map[string]metricdata.Metrics{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -52,13 +54,13 @@ func TestHooks(t *testing.T) {
 	bt := weathertest.New(t)
 	o, spans, metrics := providers()
 	hooks, err := otelstore.Hooks(otelstore.Options{}, o)
-	must(t, err)
+	assert.Must(t, err)
 	w := weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Hooks: hooks})
 	now := time.Now()
 	event := weather.BalloonNewCellsEvent{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, Time: now}
 	other := event
 	other.Time = now.Add(-time.Hour)
-	must(t, w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{event, other}))
+	assert.Must(t, w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{event, other}))
 	if _, err := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Hooks: hooks}).Latest(t.Context(), event.BalloonNewCellsSeries); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func TestHooks(t *testing.T) {
 func TestRollupSources(t *testing.T) {
 	o, spans, metrics := providers()
 	hooks, err := otelstore.Hooks(o)
-	must(t, err)
+	assert.Must(t, err)
 	for _, op := range []store.Operation{
 		{Name: "Windows", Table: "t", Runs: 365, Folded: 2, Inexact: 1}, {Name: "Windows", Table: "t", Folded: 3}, {Name: "Read", Table: "t", Events: 5},
 	} {
@@ -153,7 +155,7 @@ func TestErrorTypes(t *testing.T) {
 	} {
 		o, spans, _ := providers()
 		hooks, failed := otelstore.Hooks(o)
-		must(t, failed)
+		assert.Must(t, failed)
 		hooks.End(hooks.Start(t.Context(), store.Operation{Name: "Read", Table: "t"}), store.Operation{Name: "Read", Table: "t"}, err)
 		assert.Same(t, want, valueOf(spans.Ended()[0].Attributes(), "error.type").AsString(), err)
 	}
@@ -167,7 +169,7 @@ func TestObserve(t *testing.T) {
 	o, _, metrics := providers()
 	stats := fixed{Events: 3, Batches: 2, Oldest: 1500 * time.Millisecond}
 	registration, err := otelstore.Observe(stats, "ingest", o)
-	must(t, err)
+	assert.Must(t, err)
 	all := collected(t, metrics)
 	for name, want := range map[string]int64{"btgen.batcher.events": 3, "btgen.batcher.batches": 2} {
 		p := all[name].Data.(metricdata.Gauge[int64]).DataPoints[0]
@@ -178,7 +180,7 @@ func TestObserve(t *testing.T) {
 	if p := all["btgen.batcher.oldest"].Data.(metricdata.Gauge[float64]).DataPoints[0]; p.Value != 1.5 {
 		t.Errorf("oldest: %f s", p.Value)
 	}
-	must(t, registration.Unregister())
+	assert.Must(t, registration.Unregister())
 	if all := collected(t, metrics); len(all) != 0 {
 		t.Errorf("after Unregister: %v", all)
 	}
@@ -200,5 +202,3 @@ func valueOf(attributes []attribute.KeyValue, key attribute.Key) attribute.Value
 }
 
 var _ otelstore.Statistics = (*weather.BalloonNewCellsBatcher)(nil)
-
-var must = assert.Must
