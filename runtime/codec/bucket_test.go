@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -20,83 +20,44 @@ const (
 )
 
 // The documented keys (week1) do not contain a year, so they need an origin: 2021-03-05
-// is in ISO week 9, and 2021-01-01 in a week of 2020.
-func TestWeekNumbers(t *testing.T) {
+// is in ISO week 9, and 2021-01-01 in a week of 2020. Weeks start on Mondays, not on Thursdays like 1970.
+func TestBucketAsDocumented(t *testing.T) {
 	iso := codec.Bucket{Every: week, Label: mustLabel("iso_week")}
+	dates := mustLabel("2006-01-02")
+	months := func(n int, origin string) codec.Bucket {
+		b := codec.Bucket{Months: n, Label: dates}
+		if origin != "" {
+			b.Origin = date(origin)
+		}
+		return b
+	}
 	for _, tt := range []struct {
-		b         codec.Bucket
-		at, label string
+		b                     codec.Bucket
+		at, label, start, end string
 	}{
-		{weeks, "2021-03-01", "week1"},
-		{weeks, "2021-03-05T12:00:00Z", "week1"},
-		{weeks, "2021-03-07T23:59:59.999999999Z", "week1"},
-		{weeks, "2021-03-08", "week2"},
-		{weeks, "2022-03-05", "week53"},
-		{iso, "2021-03-05", "2021-W09"},
-		{iso, "2021-01-01", "2020-W53"},
-		{iso, "2018-12-31", "2019-W01"},
-		{iso, "9999-12-31", "9999-W52"},
+		{weeks, "2021-03-01", "week1", "2021-03-01", "2021-03-08"},
+		{weeks, "2021-03-05T12:00:00Z", "week1", "2021-03-01", "2021-03-08"},
+		{weeks, "2021-03-07T23:59:59.999999999Z", "week1", "2021-03-01", "2021-03-08"},
+		{weeks, "2021-03-08", "week2", "2021-03-08", "2021-03-15"},
+		{weeks, "2022-03-05", "week53", "2022-02-28", "2022-03-07"},
+		{iso, "2021-03-05", "2021-W09", "2021-03-01", "2021-03-08"},
+		{iso, "2021-01-01", "2020-W53", "2020-12-28", "2021-01-04"},
+		{iso, "2018-12-31", "2019-W01", "2018-12-31", "2019-01-07"},
+		{iso, "9999-12-31", "9999-W52", "9999-12-27", "10000-01-03"},
+		{codec.Bucket{Every: 2 * week, Label: dates}, "2021-03-05", "2021-02-22", "2021-02-22", "2021-03-08"},
+		{codec.Bucket{Every: week, Origin: time.Unix(0, 0), Label: dates}, "2021-03-05", "2021-03-04", "2021-03-04", "2021-03-11"},
+		{months(1, ""), "2021-03-05", "2021-03-01", "2021-03-01", "2021-04-01"},
+		{months(3, ""), "2021-03-05", "2021-01-01", "2021-01-01", "2021-04-01"},
+		{months(3, "2021-02-01"), "2021-01-31", "2020-11-01", "2020-11-01", "2021-02-01"},
+		{months(12, ""), "2020-02-29", "2020-01-01", "2020-01-01", "2021-01-01"},
+		{months(12, "2021-03-01"), "1971-02-28", "1970-03-01", "1970-03-01", "1971-03-01"},
+		{months(24, "2021-01-01"), "2022-12-31", "2021-01-01", "2021-01-01", "2023-01-01"},
 	} {
-		got, err := tt.b.AppendLabel(nil, date(tt.at))
-		if err != nil || string(got) != tt.label {
-			t.Errorf("%s of %s is %s, %v; want %s", tt.b.Label, tt.at, got, err, tt.label)
-		}
-	}
-	_, err := weeks.AppendLabel(nil, date("2021-02-28T23:59:59Z"))
-	assert.Is(t, codec.ErrTimeRange, err)
-}
-
-func TestRowsMaxBytes(t *testing.T) {
-	from, to := date("2021-03-01"), date("2021-03-01").Add(5*week)
-	for newest, wants := range map[bool]map[int]int{
-		false: {0: 1, 1: 5, 10: 5, 20: 3, 49: 2, 50: 1},   // keys of 10 bytes
-		true:  {0: 1, 1: 5, 24: 5, 48: 3, 119: 2, 120: 1}, // ranges of 24 bytes
-	} {
-		for maxBytes, lists := range wants {
-			s := codec.Span{Prefix: "p#", Whole: true, MaxBytes: maxBytes, Newest: newest}
-			got := slices.Collect(s.Buckets(weeks, from, to))
-			if len(got) != lists {
-				t.Errorf("newest first %v, %d bytes at most: %v", newest, maxBytes, got)
-			}
-		}
-	}
-}
-
-// Weeks start on Mondays, not on Thursdays like 1970.
-func TestWeeksStartOnMonday(t *testing.T) {
-	for _, every := range []time.Duration{week, 2 * week} {
-		b := codec.Bucket{Every: every, Label: mustLabel("2006-01-02")}
-		check(t, every.String(), func(t *rapid.T) {
-			if start := b.Start(times(1, 9999).Draw(t, "t")); start.Weekday() != time.Monday || start.Hour() != 0 {
-				t.Fatal(start)
-			}
-		})
-	}
-	explicit := codec.Bucket{Every: week, Origin: time.Unix(0, 0), Label: mustLabel("2006-01-02")}
-	if got := explicit.Start(date("2021-03-05")); !got.Equal(date("2021-03-04")) {
-		t.Errorf("weeks with the origin 1970-01-01: %v", got)
-	}
-}
-
-func TestBucketMonths(t *testing.T) {
-	for _, tt := range []struct {
-		months                 int
-		origin, at, start, end string
-	}{
-		{1, "", "2021-03-05", "2021-03-01", "2021-04-01"},
-		{3, "", "2021-03-05", "2021-01-01", "2021-04-01"},
-		{3, "2021-02-01", "2021-01-31", "2020-11-01", "2021-02-01"},
-		{12, "", "2020-02-29", "2020-01-01", "2021-01-01"},
-		{12, "2021-03-01", "1969-02-28", "1968-03-01", "1969-03-01"},
-		{24, "2021-01-01", "2022-12-31", "2021-01-01", "2023-01-01"},
-	} {
-		b := codec.Bucket{Months: tt.months, Label: mustLabel("2006-01")}
-		if tt.origin != "" {
-			b.Origin = date(tt.origin)
-		}
-		start, end := b.Start(date(tt.at)), b.End(date(tt.at))
-		if !sameTime(date(tt.start), start) || !sameTime(date(tt.end), end) {
-			t.Errorf("%d months from %q: %s lies in %v to %v", tt.months, tt.origin, tt.at, start, end)
+		at := date(tt.at)
+		label, err := tt.b.AppendLabel(nil, at)
+		got := []string{string(label), tt.b.Start(at).Format(time.DateOnly), tt.b.End(at).Format(time.DateOnly)}
+		if err != nil || !slices.Equal(got, []string{tt.label, tt.start, tt.end}) {
+			t.Errorf("%+v of %s: %q, %v; want %s from %s to %s", tt.b, tt.at, got, err, tt.label, tt.start, tt.end)
 		}
 	}
 }
@@ -105,33 +66,26 @@ func TestBucketBounds(t *testing.T) {
 	for _, tt := range []struct {
 		b        codec.Bucket
 		min, max string
+		widest   time.Duration
 	}{
-		{weeks, "2021-03-01", ""},
-		{codec.Bucket{Every: week, Origin: date("2021-03-01"), Label: mustLabel("w%02d")}, "2021-03-01", "2023-01-23"},
-		{codec.Bucket{Every: week, Origin: date("2021-03-01"), Label: mustLabel("w%018d")}, "2021-03-01", ""},
-		{codec.Bucket{Every: day, Label: mustLabel("unix_s")}, "1970-01-01", "2286-11-21"},
-		{codec.Bucket{Every: day, Label: mustLabel("unix_ns")}, "1970-01-01", "2262-04-12"},
-		{codec.Bucket{Every: week, Label: mustLabel("iso_week")}, "1970-01-05", ""},
-		{codec.Bucket{Every: 90 * time.Minute, Origin: date("2021-03-05T00:30:00Z"), Label: mustLabel("2006-01-02-1504")}, "1970-01-01T00:30:00Z", ""},
-		{codec.Bucket{Months: 12, Label: mustLabel("2006")}, "1970-01-01", ""},
-		{codec.Bucket{Months: 12, Origin: date("2021-03-01"), Label: mustLabel("2006-01")}, "1970-03-01", ""},
+		{weeks, "2021-03-01", "", week},
+		{codec.Bucket{Every: week, Origin: date("2021-03-01"), Label: mustLabel("w%02d")}, "2021-03-01", "2023-01-23", week},
+		{codec.Bucket{Every: week, Origin: date("2021-03-01"), Label: mustLabel("w%018d")}, "2021-03-01", "", week},
+		{codec.Bucket{Every: day, Label: mustLabel("unix_s")}, "1970-01-01", "2286-11-21", day},
+		{codec.Bucket{Every: day, Label: mustLabel("unix_ns")}, "1970-01-01", "2262-04-12", day},
+		{codec.Bucket{Every: week, Label: mustLabel("iso_week")}, "1970-01-05", "", week},
+		{codec.Bucket{Every: 90 * time.Minute, Origin: date("2021-03-05T00:30:00Z"), Label: mustLabel("2006-01-02-1504")}, "1970-01-01T00:30:00Z", "", 90 * time.Minute},
+		{codec.Bucket{Months: 1, Label: mustLabel("2006-01")}, "1970-01-01", "", 31 * day},
+		{codec.Bucket{Months: 6, Label: mustLabel("2006-01")}, "1970-01-01", "", 186 * day},
+		{codec.Bucket{Months: 24, Label: mustLabel("2006")}, "1970-01-01", "", 732 * day},
+		{codec.Bucket{Months: 12, Origin: date("2021-03-01"), Label: mustLabel("2006-01")}, "1970-03-01", "", 366 * day},
 	} {
 		end := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 		if tt.max != "" {
 			end = date(tt.max)
 		}
-		if !sameTime(date(tt.min), tt.b.Min()) || !sameTime(end, tt.b.Max()) {
-			t.Errorf("%+v: labels from %v to %v", tt.b, tt.b.Min(), tt.b.Max())
-		}
-	}
-}
-
-func TestBucketWidest(t *testing.T) {
-	for b, want := range map[codec.Bucket]time.Duration{
-		{Every: week}: week, {Months: 1}: 31 * day, {Months: 6}: 186 * day, {Months: 24}: 732 * day,
-	} {
-		if got := b.Widest(); got != want {
-			t.Errorf("%+v: %v", b, got)
+		if !sameTime(date(tt.min), tt.b.Min()) || !sameTime(end, tt.b.Max()) || tt.b.Widest() != tt.widest {
+			t.Errorf("%+v: labels from %v to %v, at most %v each", tt.b, tt.b.Min(), tt.b.Max(), tt.b.Widest())
 		}
 	}
 }
@@ -192,6 +146,7 @@ func within(t *rapid.T, b codec.Bucket, name string) time.Time {
 }
 
 func TestBucketProperties(t *testing.T) {
+	testlong.Checks(t, 100)
 	check(t, "buckets tile time", func(t *rapid.T) {
 		b, at := buckets().Draw(t, "bucket"), times(1, 9999).Draw(t, "t")
 		start, end := b.Start(at), b.End(at)
@@ -289,30 +244,6 @@ func TestBucketParseLabelIsStrict(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestBucketRowsOfAllTime(t *testing.T) {
-	check(t, "clamped to what has a label", func(t *rapid.T) {
-		b := buckets().Draw(t, "bucket")
-		for r := range (codec.Span{Whole: true}).Buckets(b, time.Time{}, b.Min()) {
-			t.Fatalf("before Min: %+v", r)
-		}
-		for r := range (codec.Span{Whole: true}).Buckets(b, b.Max(), date("9999-12-31").AddDate(9, 0, 0)) {
-			t.Fatalf("after Max: %+v", r)
-		}
-		if b.Sorted() {
-			first, _ := b.AppendLabel(nil, b.Min())
-			last, _ := b.AppendLabel(nil, b.Max().Add(-1))
-			if b.Descending() {
-				first, last = last, first
-			}
-			want := []codec.Rows{{Start: string(first), End: string(last) + "\x00", Reverse: b.Descending()}}
-			got := slices.Collect((codec.Span{Whole: true}).Buckets(b, time.Time{}, date("9999-12-31").AddDate(9, 0, 0)))
-			if d := cmp.Diff(want, got); d != "" {
-				t.Fatal(d)
-			}
-		}
-	})
 }
 
 // A label of the right form that is not the start of a bucket was written with another

@@ -59,32 +59,25 @@ func TestChecker(t *testing.T) {
 }
 
 func TestFieldError(t *testing.T) {
-	var c codec.Checker
-	c.String("location", "\xff")
-	if got, want := c.Err().Error(), `location "\xff": not valid UTF-8`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	checked := func(check func(c *codec.Checker)) error {
+		var c codec.Checker
+		check(&c)
+		return c.Err()
 	}
-	c = codec.Checker{}
-	c.Finite("load", math.Inf(-1))
-	if got, want := c.Err().Error(), "load -Inf: NaN or infinite value, which tables with format: json cannot store; format: protobuf can"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	_, empty := parts{value("location", plain, "")}.append(nil, "#")
+	for want, err := range map[string]error{
+		`location "\xff": not valid UTF-8`: checked(func(c *codec.Checker) { c.String("location", "\xff") }),
+		"load -Inf: NaN or infinite value, which tables with format: json cannot store; format: protobuf can": checked(func(c *codec.Checker) { c.Finite("load", math.Inf(-1)) }),
+		"phase: not set: 0 is not a value of the enum":                                                        checked(func(c *codec.Checker) { c.Enum("phase", phases, 0) }),
+		"location: empty key segment":                                                                         empty,
+		`balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`: parts{value("location", plain, ""), value("balloon_id", plain, int64(0))}.parse("us-west2#+5", "#"),
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
-	c = codec.Checker{}
-	c.Enum("phase", phases, 0)
-	if got, want := c.Err().Error(), "phase: not set: 0 is not a value of the enum"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	_, err := parts{value("location", plain, "")}.append(nil, "#")
-	if got, want := err.Error(), "location: empty key segment"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	_, err = parts{value("location", plain, "x"+strings.Repeat("é", 99)+"#")}.append(nil, "#")
-	var fe *codec.FieldError
-	if !errors.As(err, &fe) || len(fe.Value) > 50 || !utf8.ValidString(fe.Value) {
+	_, err := parts{value("location", plain, "x"+strings.Repeat("é", 99)+"#")}.append(nil, "#")
+	if fe, ok := errors.AsType[*codec.FieldError](err); !ok || len(fe.Value) > 50 || !utf8.ValidString(fe.Value) {
 		t.Errorf("value is not shortened: %v", err)
-	}
-	err = parts{value("location", plain, ""), value("balloon_id", plain, int64(0))}.parse("us-west2#+5", "#")
-	if got, want := err.Error(), `balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }

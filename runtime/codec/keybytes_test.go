@@ -35,15 +35,11 @@ func TestKeyFormBytes(t *testing.T) {
 		parts       parts
 	}{
 		{"#", "00042#00#7fffffffffffffff", parts{
-			value("a", dec(5), int64(42)),
-			value("b", hexa(2), uint32(0)),
-			value("c", hexa(16), uint64(math.MaxInt64)),
+			value("a", dec(5), int64(42)), value("b", hexa(2), uint32(0)), value("c", hexa(16), uint64(math.MaxInt64)),
 		}},
 		{"#", "99957#f5#9223372036854775765#18446744073709551573#ffffffffffffffd5", parts{
-			value("a", reversed(dec(5)), int64(42)),
-			value("b", reversed(hexa(2)), int32(10)),
-			value("c", reversed(dec(19)), int64(42)),
-			value("d", reversed(dec(20)), uint64(42)),
+			value("a", reversed(dec(5)), int64(42)), value("b", reversed(hexa(2)), int32(10)),
+			value("c", reversed(dec(19)), int64(42)), value("d", reversed(dec(20)), uint64(42)),
 			value("e", reversed(hexa(16)), uint64(42)),
 		}},
 		{"#", "9999999999999999999#0#ffffffffffffffff", parts{
@@ -52,9 +48,7 @@ func TestKeyFormBytes(t *testing.T) {
 			value("c", hexa(16), uint64(math.MaxUint64)),
 		}},
 		{"#", "\x80\x00\x00\x2a#\x7f\xff\xff\xff\xff\xff\xff\xd6#\x00\x00\x00\x2a#\xff\xff\xff\xff\xff\xff\xff\xd5", parts{
-			value("a", inBinary, int32(42)),
-			value("b", inBinary, int64(-42)),
-			value("c", inBinary, uint32(42)),
+			value("a", inBinary, int32(42)), value("b", inBinary, int64(-42)), value("c", inBinary, uint32(42)),
 			value("d", reversed(inBinary), uint64(42)),
 		}},
 		{"", "\xff\xff\xff\xfe\xfe\xff\xff\xff\x2a\x00\x00\x00\x00\x00\x00\x00", parts{
@@ -63,21 +57,14 @@ func TestKeyFormBytes(t *testing.T) {
 			value("c", codec.KeyForm{Encoding: codec.KeyLittleEndian}, uint64(42)),
 		}},
 		{"", "\x80\x00\x00\x01\x7f\xff\xff\xf9\x80\x00\x00\x00\x3b\x9a\xca\x00\x01\x00", parts{
-			enum("a", inBinary, phases, 1),
-			enum("b", inBinary, phases, -7),
-			value("c", inBinary, int64(time.Second)),
-			value("d", inBinary, true),
-			value("e", inBinary, false),
+			enum("a", inBinary, phases, 1), enum("b", inBinary, phases, -7), value("c", inBinary, int64(time.Second)),
+			value("d", inBinary, true), value("e", inBinary, false),
 		}},
 		{"#", "02#97#1", parts{
-			enum("a", dec(2), phases, 2),
-			enum("b", reversed(dec(2)), phases, 2),
-			enum("c", dec(0), phases, 1),
+			enum("a", dec(2), phases, 2), enum("b", reversed(dec(2)), phases, 2), enum("c", dec(0), phases, 1),
 		}},
 		{"#", "1614945839500000000#7608426197354775807#\x16\x69\x70\xaf\x46\xe4\x7b\x00", parts{
-			value("a", dec(19), at),
-			value("b", codec.KeyForm{Reverse: true}, at),
-			value("c", inBinary, at),
+			value("a", dec(19), at), value("b", codec.KeyForm{Reverse: true}, at), value("c", inBinary, at),
 		}},
 		{"", "\xe9\x96\x8e\xcb\xec\x57\x48\xff", parts{
 			value("a", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 8}, []byte("\xe9\x96\x8e\xcb\xec\x57\x48\xff")),
@@ -86,33 +73,23 @@ func TestKeyFormBytes(t *testing.T) {
 		{"#", "7608426197354775807", parts{timed(codec.TimeFormat{Kind: codec.UnixNanos, Reverse: true}, at)}},
 		{"#", "\x7f\xfa\x43\x37\x1e\xe7\xb5\x1f", parts{timed(codec.TimeFormat{Kind: codec.BinaryTime, Reverse: true}, at)}},
 		{"#", "0123456789abcdef0123456789abcdef#" + uuidBytes + "#" + uuidBytes, parts{
-			value("a", inHex, someUUID),
-			value("b", inRaw, someUUID),
-			value("c", inBinary, someUUID),
+			value("a", inHex, someUUID), value("b", inRaw, someUUID), value("c", inBinary, someUUID),
 		}},
 		{"#", "00ff#_-8#C3A9#c3a9###", parts{
-			value("a", inHex, []byte{0, 0xff}),
-			value("b", inBase64, []byte{0xff, 0xef}),
-			value("c", plain, "C3A9"),
-			value("d", inHex, "é"),
-			value("e", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("##")),
+			value("a", inHex, []byte{0, 0xff}), value("b", inBase64, []byte{0xff, 0xef}), value("c", plain, "C3A9"),
+			value("d", inHex, "é"), value("e", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("##")),
 		}},
 		{"#", "a$20b$23c$24#$00%\xff", parts{
-			value("a", escaped, "a b#c$"),
-			value("b", escapedB, []byte("\x00%\xff")),
+			value("a", escaped, "a b#c$"), value("b", escapedB, []byte("\x00%\xff")),
 		}},
 		{"::", "a;3a;3a;3b;39<::x", parts{value("a", escaped, "a::;9<"), value("b", escaped, "x")}},
 		{"\x00", "a\x0100b\x0101c\x02\x00z", parts{value("a", escaped, "a\x00b\x01c\x02"), value("b", plain, "z")}},
 		{"", "us-west2\x00\x01\x00\x01a\x00\xff\x00\xffb\x00\x01\x00\x00\x0e\x72", parts{
-			value("a", plain, "us-west2"),
-			value("b", plain, ""),
-			value("c", inRaw, []byte("a\x00\x00b")),
+			value("a", plain, "us-west2"), value("b", plain, ""), value("c", inRaw, []byte("a\x00\x00b")),
 			sequence(3698),
 		}},
 		{"", "0369820210305phone2021-W09", parts{
-			value("a", dec(5), int64(3698)),
-			timed(mustFormat("20060102"), at),
-			constant("phone"),
+			value("a", dec(5), int64(3698)), timed(mustFormat("20060102"), at), constant("phone"),
 			bucket(codec.Bucket{Every: week, Label: mustLabel("iso_week")}, at),
 		}},
 		{"", "w00011614945839", parts{
@@ -121,23 +98,16 @@ func TestKeyFormBytes(t *testing.T) {
 		}},
 		{"#", "cpu#0000003698", parts{constant("cpu"), sequence(3698)}},
 		{"#", "us-west2#3698#pressure#week1#2021-03-05-1203", parts{
-			value("location", plain, "us-west2"),
-			value("balloon_id", plain, int64(3698)),
-			constant("pressure"),
-			bucket(weeks, at),
-			timed(minutes, at),
+			value("location", plain, "us-west2"), value("balloon_id", plain, int64(3698)), constant("pressure"),
+			bucket(weeks, at), timed(minutes, at),
 		}},
 		{"#", "true#-5#7#-1000000000#1614945839500000000#00ff", parts{
-			value("flag", plain, true),
-			value("int", plain, int64(-5)),
-			value("uint", plain, uint64(7)),
-			value("duration", plain, int64(-time.Second)),
-			value("timestamp", plain, at),
+			value("flag", plain, true), value("int", plain, int64(-5)), value("uint", plain, uint64(7)),
+			value("duration", plain, int64(-time.Second)), value("timestamp", plain, at),
 			value("bytes", plain, []byte{0, 255}),
 		}},
 		{"#", "float#01234567-89ab-cdef-0123-456789abcdef", parts{
-			enum("phase", plain, phases, 2),
-			value("id", plain, codec.UUID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}),
+			enum("phase", plain, phases, 2), value("id", plain, someUUID),
 		}},
 		{"#", "0000000000000000000", parts{value("t", plain, time.Unix(0, 0))}},
 		{"::", ":a:::b", parts{value("a", plain, ":a"), value("b", plain, ":b")}},

@@ -20,29 +20,27 @@ func sameNumbers(t *testing.T, s string) {
 
 func sameNumber(t *testing.T, s string, b []byte) {
 	t.Helper()
-	i64, err64 := strconv.ParseInt(s, 10, 64)
-	if v, err := codec.Text.Int64.Decode(b); (err != nil) != (err64 != nil) || err == nil && v != i64 {
-		t.Errorf("int64 %q: %v, %v", s, v, err)
-	}
-	i32, err32 := strconv.ParseInt(s, 10, 32)
-	if v, err := codec.Text.Int32.Decode(b); (err != nil) != (err32 != nil) || err == nil && int64(v) != i32 {
-		t.Errorf("int32 %q: %v, %v", s, v, err)
-	}
-	u64, err64 := strconv.ParseUint(s, 10, 64)
-	if v, err := codec.Text.Uint64.Decode(b); (err != nil) != (err64 != nil) || err == nil && v != u64 {
-		t.Errorf("uint64 %q: %v, %v", s, v, err)
-	}
-	u32, err32 := strconv.ParseUint(s, 10, 32)
-	if v, err := codec.Text.Uint32.Decode(b); (err != nil) != (err32 != nil) || err == nil && uint64(v) != u32 {
-		t.Errorf("uint32 %q: %v, %v", s, v, err)
-	}
-	f64, err64 := strconv.ParseFloat(s, 64)
-	if v, err := codec.Text.Float64.Decode(b); (err != nil) != (err64 != nil) || err == nil && math.Float64bits(v) != math.Float64bits(f64) {
-		t.Errorf("float64 %q: %v, %v; want %v, %v", s, v, err, f64, err64)
-	}
-	f32, err32 := strconv.ParseFloat(s, 32)
-	if v, err := codec.Text.Float32.Decode(b); (err != nil) != (err32 != nil) || err == nil && math.Float32bits(v) != math.Float32bits(float32(f32)) {
-		t.Errorf("float32 %q: %v, %v; want %v, %v", s, v, err, f32, err32)
+	i64, err := strconv.ParseInt(s, 10, 64)
+	compareNumber(t, codec.Text.Int64, s, b, i64, err)
+	i32, err := strconv.ParseInt(s, 10, 32)
+	compareNumber(t, codec.Text.Int32, s, b, int32(i32), err)
+	u64, err := strconv.ParseUint(s, 10, 64)
+	compareNumber(t, codec.Text.Uint64, s, b, u64, err)
+	u32, err := strconv.ParseUint(s, 10, 32)
+	compareNumber(t, codec.Text.Uint32, s, b, uint32(u32), err)
+	f64, err := strconv.ParseFloat(s, 64)
+	compareNumber(t, codec.Text.Float64, s, b, f64, err)
+	f32, err := strconv.ParseFloat(s, 32)
+	compareNumber(t, codec.Text.Float32, s, b, float32(f32), err)
+}
+
+// compareNumber fails unless b decodes to a number, with its sign, or to an error.
+func compareNumber[T int32 | int64 | uint32 | uint64 | float32 | float64](t *testing.T, c codec.Coding[T], s string, b []byte, want T, failed error) {
+	t.Helper()
+	v, err := c.Decode(b)
+	same := math.Float64bits(float64(v)) == math.Float64bits(float64(want)) && (v == want || v != v)
+	if (err != nil) != (failed != nil) || err == nil && !same {
+		t.Errorf("%T %q: %v, %v; want %v, %v", v, s, v, err, want, failed)
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Each pattern has the name that schemas give it, and says what its rows and cells are.
+// Each pattern has the name that schemas give it, and says what its rows and cells are. What names no pattern is none,
+// and prints as a number.
 func TestPatterns(t *testing.T) {
 	wanted := []struct {
 		pattern                                                 Pattern
@@ -34,10 +35,6 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s: %s, want %s", p, got, want)
 		}
 	}
-}
-
-// What names no pattern is none, and prints as a number.
-func TestUnknownPattern(t *testing.T) {
 	for _, name := range []string{"", "bucket", "Pattern(0)", "bucket_new_columns "} {
 		if p := ParsePattern(name); p != 0 {
 			t.Errorf("%q is %s", name, p)

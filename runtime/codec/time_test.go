@@ -5,51 +5,43 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"pgregory.net/rapid"
 )
 
+// Truncate and Ceil return multiples of a precision, in UTC, or the time itself if that is 0.
 func TestTruncate(t *testing.T) {
-	for _, tt := range []struct {
-		t, floor, ceil string
-		precision      time.Duration
-	}{
-		{"2021-03-05T12:03:59.9Z", "2021-03-05T12:03:00Z", "2021-03-05T12:04:00Z", time.Minute},
-		{"2021-03-05T12:03:00Z", "2021-03-05T12:03:00Z", "2021-03-05T12:03:00Z", time.Minute},
-		{"1969-12-31T23:59:59.9995Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", time.Millisecond},
-		{"9999-12-31T23:59:59.9Z", "9999-12-31T23:00:00Z", "9999-12-31T23:59:59.9Z", 0},
-		{"0001-01-01T00:00:30Z", "0001-01-01T00:00:00Z", "0001-01-01T00:01:00Z", time.Minute},
-		{"2021-03-05T12:03:59.9+01:00", "2021-03-05T11:00:00Z", "2021-03-05T12:00:00Z", time.Hour},
-	} {
-		if tt.precision == 0 { // unchanged
-			tt.floor = tt.t
-		}
-		if got := codec.Truncate(date(tt.t), tt.precision); !sameTime(date(tt.floor), got) {
-			t.Errorf("Truncate(%s, %s) = %v, want %s", tt.t, tt.precision, got, tt.floor)
-		}
-		if got := codec.Ceil(date(tt.t), tt.precision); !sameTime(date(tt.ceil), got) {
-			t.Errorf("Ceil(%s, %s) = %v, want %s", tt.t, tt.precision, got, tt.ceil)
-		}
-	}
-	if now := codec.Truncate(time.Now(), 0); now != now.Round(0) {
-		t.Error("Truncate keeps the monotonic clock")
-	}
-}
-
-func TestTruncateIsAMultiple(t *testing.T) {
+	testlong.Checks(t, 100)
 	nanos := func(t time.Time) *big.Int {
 		n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(1e9))
 		return n.Add(n, big.NewInt(int64(t.Nanosecond())))
 	}
 	check(t, "against big numbers", func(t *rapid.T) {
-		at := times(1, 9999).Draw(t, "t")
-		p := rapid.Int64Min(1).Draw(t, "precision")
-		want := nanos(at)
-		want.Sub(want, new(big.Int).Mod(want, big.NewInt(p)))
-		if got := nanos(codec.Truncate(at, time.Duration(p))); got.Cmp(want) != 0 {
+		at := times(1, 9999).Draw(t, "t").In(rapid.SampledFrom([]*time.Location{time.UTC, time.FixedZone("", 3600)}).Draw(t, "zone"))
+		p := rapid.OneOf(rapid.Int64Min(1), rapid.SampledFrom([]int64{1e6, 1e9, 60e9, 3600e9})).Draw(t, "precision")
+		up := rapid.Bool().Draw(t, "up")
+		if up && rapid.Bool().Draw(t, "multiple") {
+			at = codec.Truncate(at, time.Duration(p))
+		}
+		got, want := codec.Truncate(at, time.Duration(p)), nanos(at)
+		rest := new(big.Int).Mod(want, big.NewInt(p))
+		if want.Sub(want, rest); up {
+			if got = codec.Ceil(at, time.Duration(p)); rest.Sign() > 0 {
+				want.Add(want, big.NewInt(p))
+			}
+		}
+		if nanos(got).Cmp(want) != 0 || got.Location() != time.UTC {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
+	at := date("2021-03-05T12:03:59.9+01:00")
+	if !sameTime(at, codec.Truncate(at, 0)) || !sameTime(at, codec.Ceil(at, 0)) {
+		t.Error("a precision of 0 changes times")
+	}
+	if now := codec.Truncate(time.Now(), 0); now != now.Round(0) {
+		t.Error("Truncate keeps the monotonic clock")
+	}
 }
 
 // Bigtable timestamps are whole milliseconds, in microseconds.

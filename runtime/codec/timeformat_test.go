@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"pgregory.net/rapid"
 )
@@ -57,41 +58,61 @@ func inRange(f codec.TimeFormat, t time.Time) time.Time {
 	return t
 }
 
+// The bytes of a time in each format, and in those that other programs subtract from a number: Long.MAX_VALUE - ms, for
+// example.
 func TestTimeFormatForm(t *testing.T) {
 	at := date("2021-03-05T12:03:09.0506Z")
 	for _, tt := range []struct {
 		format, want string
 		resolution   time.Duration
 		months       int
+		from         codec.Minuend // if the format begins with a minus
+		end          int           // a year
 	}{
-		{"unix_s", "1614945789", time.Second, 0},
-		{"unix_ms", "1614945789050", time.Millisecond, 0},
-		{"unix_us", "1614945789050600", time.Microsecond, 0},
-		{"unix_ns", "1614945789050600000", time.Nanosecond, 0},
-		{"binary", "\x00\x05\xbc\xc8\xde\x16\x7e\xe8", time.Microsecond, 0},
-		{"binary_s", "\x00\x00\x00\x00\x60\x42\x1d\xfd", time.Second, 0},
-		{"binary_ms", "\x00\x00\x01\x78\x02\x45\x24\x7a", time.Millisecond, 0},
-		{"binary_ns", "\x16\x69\x70\xa3\x87\xdf\xba\x40", time.Nanosecond, 0},
-		{"binary4_s", "\x60\x42\x1d\xfd", time.Second, 0},
-		{"2006", "2021", 0, 12},
-		{"2006-01", "2021-03", 0, 1},
-		{"2006-01-02", "2021-03-05", 24 * time.Hour, 0},
-		{"2006-002", "2021-064", 24 * time.Hour, 0},
-		{"2006-01-02T15", "2021-03-05T12", time.Hour, 0},
-		{"2006-01-02-1504", "2021-03-05-1203", time.Minute, 0},
-		{"20060102150405", "20210305120309", time.Second, 0},
-		{"20060102150405.00", "20210305120309.05", 10 * time.Millisecond, 0},
+		{"unix_s", "1614945789", time.Second, 0, 0, 2286},
+		{"unix_ms", "1614945789050", time.Millisecond, 0, 0, 2286},
+		{"unix_us", "1614945789050600", time.Microsecond, 0, 0, 2286},
+		{"unix_ns", "1614945789050600000", time.Nanosecond, 0, 0, 2262},
+		{"binary", "\x00\x05\xbc\xc8\xde\x16\x7e\xe8", time.Microsecond, 0, 0, 10000},
+		{"binary_s", "\x00\x00\x00\x00\x60\x42\x1d\xfd", time.Second, 0, 0, 10000},
+		{"binary_ms", "\x00\x00\x01\x78\x02\x45\x24\x7a", time.Millisecond, 0, 0, 10000},
+		{"binary_ns", "\x16\x69\x70\xa3\x87\xdf\xba\x40", time.Nanosecond, 0, 0, 2262},
+		{"binary4_s", "\x60\x42\x1d\xfd", time.Second, 0, 0, 2106},
+		{"2006", "2021", 0, 12, 0, 10000},
+		{"2006-01", "2021-03", 0, 1, 0, 10000},
+		{"2006-01-02", "2021-03-05", 24 * time.Hour, 0, 0, 10000},
+		{"2006-002", "2021-064", 24 * time.Hour, 0, 0, 10000},
+		{"2006-01-02T15", "2021-03-05T12", time.Hour, 0, 0, 10000},
+		{"2006-01-02-1504", "2021-03-05-1203", time.Minute, 0, 0, 10000},
+		{"20060102150405", "20210305120309", time.Second, 0, 0, 10000},
+		{"20060102150405.00", "20210305120309.05", 10 * time.Millisecond, 0, 0, 10000},
+		{"-unix_ms", "9223370421908986757", time.Millisecond, 0, codec.MaxInt64, 10000},
+		{"-unix_s", "9223372035239830018", time.Second, 0, codec.MaxInt64, 10000},
+		{"-unix_s", "0532537858", time.Second, 0, codec.MaxInt32, 2038},
+		{"-unix_s", "2680021506", time.Second, 0, codec.MaxUint32, 2106},
+		{"-unix_us", "18445129127920501015", time.Microsecond, 0, codec.MaxUint64, 10000},
+		{"-unix_ns", "7608426247804175807", time.Nanosecond, 0, codec.MaxInt64, 2262},
+		{"-unix_ns", "16831798284658951615", time.Nanosecond, 0, codec.MaxUint64, 2262},
+		{"-binary_ms", "\x7f\xff\xfe\x87\xfd\xba\xdb\x85", time.Millisecond, 0, codec.MaxInt64, 10000},
+		{"-binary_ms", "\xff\xff\xfe\x87\xfd\xba\xdb\x85", time.Millisecond, 0, codec.MaxUint64, 10000},
+		{"-binary4_s", "\x9f\xbd\xe2\x02", time.Second, 0, codec.Largest, 2106},
+		{"-binary4_s", "\x1f\xbd\xe2\x02", time.Second, 0, codec.MaxInt32, 2038},
 	} {
-		f := mustFormat(tt.format)
+		f := mustFormat(strings.TrimPrefix(tt.format, "-"))
+		f.Reverse, f.From = tt.format[0] == '-', tt.from
 		got, err := f.Append([]byte("x"), at)
-		if err != nil || string(got) != "x"+tt.want {
-			t.Errorf("%s: got %q, %v; want %q", f, got, err, "x"+tt.want)
+		if err != nil || string(got) != "x"+tt.want || f.Width() != len(tt.want) {
+			t.Errorf("%s: got %q, %v, width %d; want %q", f, got, err, f.Width(), "x"+tt.want)
 		}
-		if f.Width() != len(tt.want) {
-			t.Errorf("%s: width %d", f, f.Width())
+		if f.Resolution() != tt.resolution || f.Months() != tt.months || f.Max().Year() != tt.end {
+			t.Errorf("%s: resolution %v, %d months, to %v", f, f.Resolution(), f.Months(), f.Max())
 		}
-		if f.Resolution() != tt.resolution || f.Months() != tt.months {
-			t.Errorf("%s: resolution %v, %d months", f, f.Resolution(), f.Months())
+		for _, out := range []string{tt.want, tt.want[1:], tt.want + "0", strings.Repeat("\xff", len(tt.want)), strings.Repeat("9", len(tt.want))} {
+			if back, err := f.Parse(out); err == nil {
+				if again, err := f.Append(nil, back); err != nil || string(again) != out {
+					t.Errorf("%s: %q is read as %s", f, out, back)
+				}
+			}
 		}
 	}
 }
@@ -124,6 +145,7 @@ func TestTimeFormatBounds(t *testing.T) {
 }
 
 func TestTimeFormatRoundTrip(t *testing.T) {
+	testlong.Checks(t, 100)
 	check(t, "what is written is read, rounded down, and bytes sort as time does", func(t *rapid.T) {
 		f := formats().Draw(t, "format")
 		a, b := inRange(f, times(1970, 2262).Draw(t, "a")), inRange(f, times(1970, 2262).Draw(t, "b"))
@@ -159,49 +181,6 @@ func TestTimeFormatParseIsStrict(t *testing.T) {
 		for _, text := range texts {
 			if got, err := mustFormat(s).Parse(text); !errors.Is(err, codec.ErrTimeRange) {
 				t.Errorf("%s: %q is read as %v, %v", s, text, got, err)
-			}
-		}
-	}
-}
-
-// Reversed numbers are those that other programs write: Long.MAX_VALUE - ms, for example.
-func TestReversedTimes(t *testing.T) {
-	at := date("2021-03-05T12:03:09.0506Z")
-	for _, tt := range []struct {
-		format string
-		from   codec.Minuend
-		want   string // empty if the format cannot be subtracted from it
-		end    string
-	}{
-		{"unix_ms", codec.MaxInt64, "9223370421908986757", "10000-01-01T00:00:00Z"},
-		{"unix_s", codec.MaxInt64, "9223372035239830018", "10000-01-01T00:00:00Z"},
-		{"unix_s", codec.MaxInt32, "0532537858", "2038-01-19T03:14:08Z"},
-		{"unix_s", codec.MaxUint32, "2680021506", "2106-02-07T06:28:16Z"},
-		{"unix_us", codec.MaxUint64, "18445129127920501015", "10000-01-01T00:00:00Z"},
-		{"unix_ns", codec.MaxInt64, "7608426247804175807", "2262-04-11T23:47:16.854775808Z"},
-		{"unix_ns", codec.MaxUint64, "16831798284658951615", "2262-04-11T23:47:16.854775808Z"},
-		{"binary_ms", codec.MaxInt64, "\x7f\xff\xfe\x87\xfd\xba\xdb\x85", "10000-01-01T00:00:00Z"},
-		{"binary_ms", codec.MaxUint64, "\xff\xff\xfe\x87\xfd\xba\xdb\x85", "10000-01-01T00:00:00Z"},
-		{"binary4_s", codec.Largest, "\x9f\xbd\xe2\x02", "2106-02-07T06:28:16Z"},
-		{"binary4_s", codec.MaxInt32, "\x1f\xbd\xe2\x02", "2038-01-19T03:14:08Z"},
-	} {
-		f := mustFormat(tt.format)
-		f.Reverse, f.From = true, tt.from
-		got, err := f.Append(nil, at)
-		if err != nil || string(got) != tt.want || f.Width() != len(tt.want) {
-			t.Errorf("%s: %q, %v, width %d; want %q", f, got, err, f.Width(), tt.want)
-		}
-		if back, err := f.Parse(tt.want); err != nil || !back.Equal(codec.Truncate(at, f.Resolution())) {
-			t.Errorf("%s: %q is read as %s, %v", f, tt.want, back, err)
-		}
-		if end := f.Max().Format(time.RFC3339Nano); end != tt.end {
-			t.Errorf("%s ends at %s, want %s", f, end, tt.end)
-		}
-		for _, out := range []string{tt.want[1:], tt.want + "0", strings.Repeat("\xff", len(tt.want)), strings.Repeat("9", len(tt.want))} {
-			if back, err := f.Parse(out); err == nil {
-				if again, err := f.Append(nil, back); err != nil || string(again) != out {
-					t.Errorf("%s: %q is read as %s", f, out, back)
-				}
 			}
 		}
 	}
