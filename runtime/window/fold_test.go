@@ -186,45 +186,58 @@ func expected(width Width, from, to time.Time, o Options, events []sample) []nam
 	return out
 }
 
-// TestLinear checks the values on a line.
-func TestLinear(t *testing.T) {
-	from := time.Unix(0, 0).UTC()
-	got := fold(t, Every(time.Minute), from, from.Add(5*time.Minute), Options{Fill: FillLinear}, []sample{
-		{series: "a", at: from.Add(time.Minute), i: 10, f: 1}, {series: "a", at: from.Add(3 * time.Minute), i: 30, f: 2},
-	}, 10)
-	var means []float64
-	for _, w := range got {
-		means = append(means, w.Int.Mean(), w.Real.Mean())
-	}
-	want := []float64{math.NaN(), math.NaN(), 10, 1, 20, 1.5, 30, 2, math.NaN(), math.NaN()}
-	if !slices.EqualFunc(means, want, func(a, b float64) bool { return a == b || a != a && b != b }) {
-		t.Errorf("%v, want %v", means, want)
-	}
-}
-
-// TestFillMissing checks what fills windows after one whose events lack a field: values of a field that is no number,
-// and with FillPrevious all, are those of the last window that has some; a line needs numbers at both ends.
-func TestFillMissing(t *testing.T) {
+// TestFills checks what fills windows: values of a field that is no number, and with FillPrevious all, are those of the
+// last window that has some; a line needs numbers at both ends. What is filled from inexact windows is inexact, too.
+func TestFills(t *testing.T) {
 	from := time.Unix(0, 0).UTC()
 	at := func(minute int) time.Time { return from.Add(time.Duration(minute) * time.Minute) }
 	two, four, red := int64(2), int64(4), "red"
-	events := []sample{{series: "a", at: at(0), some: &two, tag: &red}, {series: "a", at: at(2)}, {series: "a", at: at(4), some: &four}}
-	for fill, want := range map[Fill]string{FillPrevious: "red 2, red 2, red 4", FillLinear: "red 0, red 0,  0"} {
+	lacking := []sample{{series: "a", at: at(0), some: &two, tag: &red}, {series: "a", at: at(2)}, {series: "a", at: at(4), some: &four}}
+	line := []sample{{series: "a", at: at(1), i: 10, f: 1}, {series: "a", at: at(3), i: 30, f: 2}}
+	doubt := []sample{{series: "a", at: at(0), some: &two, tag: &red}, {series: "a", at: at(3), doubt: true}, {series: "a", at: at(5), some: &two, tag: &red}}
+	for _, c := range []struct {
+		fill   Fill
+		to     int
+		events []sample
+		of     func(w *named) string // nothing if it is empty
+		want   string
+	}{
+		{FillPrevious, 6, lacking, filledTag, "red 2, red 2, red 4"},
+		{FillLinear, 6, lacking, filledTag, "red 0, red 0,  0"},
+		{FillLinear, 5, line, means, "NaN NaN, 10 1, 20 1.5, 30 2, NaN NaN"},
+		{FillNull, 8, doubt, inexact, "0:1, 1:0, 2:0, 3:0?, 4:0, 5:1, 6:0, 7:0"},
+		{FillPrevious, 8, doubt, inexact, "0:1, 1:0, 2:0, 3:0?, 4:0?, 5:1, 6:0, 7:0"},
+		{FillLinear, 8, doubt, inexact, "0:1, 1:0?, 2:0?, 3:0?, 4:0?, 5:1, 6:0, 7:0"},
+	} {
 		for _, newest := range []bool{false, true} {
 			var got []string
-			for _, w := range fold(t, Every(time.Minute), from, at(6), Options{Fill: fill, NewestFirst: newest}, events, 1) {
-				if w.Filled {
-					got = append(got, fmt.Sprint(w.Tag.Last, " ", w.Some.Last))
+			for _, w := range fold(t, Every(time.Minute), from, at(c.to), Options{Fill: c.fill, NewestFirst: newest}, c.events, 1) {
+				if text := c.of(&w); text != "" {
+					got = append(got, text)
 				}
 			}
 			if newest {
 				slices.Reverse(got)
 			}
-			if text := strings.Join(got, ", "); text != want {
-				t.Errorf("fill %d, newest first %v: %s, want %s", fill, newest, text, want)
+			if text := strings.Join(got, ", "); text != c.want {
+				t.Errorf("fill %d, newest first %v: %s, want %s", c.fill, newest, text, c.want)
 			}
 		}
 	}
+}
+
+// filledTag, means and inexact are what a window has of two fields if it is filled, its means, and whether it is inexact.
+func filledTag(w *named) string {
+	if !w.Filled {
+		return ""
+	}
+	return fmt.Sprint(w.Tag.Last, " ", w.Some.Last)
+}
+
+func means(w *named) string { return fmt.Sprint(w.Int.Mean(), " ", w.Real.Mean()) }
+
+func inexact(w *named) string {
+	return fmt.Sprintf("%d:%d%s", w.Start.Unix()/60, w.Events, map[bool]string{true: "?"}[w.Inexact])
 }
 
 // TestGroupOrder checks that windows of groups do not depend on the order in which series come, for values of

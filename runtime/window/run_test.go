@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -363,54 +362,6 @@ func TestDoubt(t *testing.T) {
 			t.Fatalf("from %v to %v: %s", from, to, diff)
 		}
 	})
-}
-
-// TestDoubtFills checks that windows that are filled from inexact ones are inexact, too, in both orders.
-func TestDoubtFills(t *testing.T) {
-	at := func(hours int) time.Time { return runStart.Add(time.Duration(hours) * time.Hour) }
-	for fill, want := range map[Fill]string{
-		FillNull:     "0:1 1:0 2:0 3:0? 4:0 5:1 6:0 7:0",
-		FillPrevious: "0:1 1:0 2:0 3:0? 4:0? 5:1 6:0 7:0",
-		FillLinear:   "0:1 1:0? 2:0? 3:0? 4:0? 5:1 6:0 7:0",
-	} {
-		for _, newest := range []bool{false, true} {
-			var got []string
-			spec, of := everySpec, "s"
-			f, err := spec.Start(Every(time.Hour), at(0), at(8), oneSeries(Options{Fill: fill, NewestFirst: newest}), func(w *Summary) bool {
-				c, mark := w.Common(), ""
-				if c.Inexact {
-					mark = "?"
-				}
-				got = append(got, fmt.Sprintf("%d:%d%s", c.Start.Sub(runStart)/time.Hour, c.Events, mark))
-				return true
-			})
-			must(t, err)
-			one := func(hour int) error {
-				events := eventsAt(at(hour))
-				_, err := f.Add(&of, SlicesOf(&events))
-				return err
-			}
-			first := one(0)
-			_, second := f.Doubt(&of, at(3), at(4), nil)
-			must(t, errors.Join(first, second, one(5)))
-			f.End()
-			if newest {
-				slices.Reverse(got)
-			}
-			if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("fill %d, newest first %v: %s", fill, newest, diff)
-			}
-		}
-	}
-}
-
-// eventsAt returns events at the given times.
-func eventsAt(times ...time.Time) everyColumns {
-	n := len(times)
-	return everyColumns{
-		nil, times, slices.Repeat([]*int32{new(int32)}, n), make([]uint64, n), make([]time.Duration, n), make([]float64, n), make([]float32, n),
-		make([]string, n), make([][]byte, n), make([][16]byte, n), make([]bool, n), make([]time.Time, n), make([]runKind, n),
-	}
 }
 
 // exampleRun returns a run of a window.
