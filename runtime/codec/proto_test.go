@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,149 +24,97 @@ import (
 	"pgregory.net/rapid"
 )
 
-// event has a field of every type, with the numbers of the messages in protoSource.
-type event struct {
-	S   string
-	B   []byte
-	F   bool
-	I32 int32
-	I64 int64
-	U32 uint32
-	U64 uint64
-	F32 float32
-	F64 float64
-	T   time.Time
-	D   time.Duration
-	ID  codec.UUID
-	E   int64
-	J   json.RawMessage
+// event has values by the numbers of fields in protoFields; without one, a field is zero.
+type event map[int]any
+
+// protoField is a field of a type: what draws, writes and reads it, and its value for the protobuf library.
+type protoField struct {
+	number int
+	of     string // in .proto files
+	zero   any
+	draw   *rapid.Generator[any]
+	append func(b []byte, p codec.Presence, v any) []byte
+	read   func(r *codec.ProtoReader) any
+	proto  func(v any) any
 }
 
-const protoSource = `
-syntax = "proto3";
-import "google/protobuf/timestamp.proto";
-import "google/protobuf/duration.proto";
-enum Phase { UNSPECIFIED = 0; ASCENT = 1; FLOAT = 2; LOST = -7; }
-message Implicit {
-  string s = 1; bytes b = 2; bool f = 3; int32 i32 = 4; int64 i64 = 5;
-  uint32 u32 = 6; uint64 u64 = 7; float f32 = 8; double f64 = 9;
-  google.protobuf.Timestamp t = 10; google.protobuf.Duration d = 11;
-  bytes id = 12; Phase e = 13; string j = 2000;
-}
-message Explicit {
-  optional string s = 1; optional bytes b = 2; optional bool f = 3; optional int32 i32 = 4;
-  optional int64 i64 = 5; optional uint32 u32 = 6; optional uint64 u64 = 7;
-  optional float f32 = 8; optional double f64 = 9;
-  google.protobuf.Timestamp t = 10; google.protobuf.Duration d = 11;
-  optional bytes id = 12; optional Phase e = 13; optional string j = 2000;
-}`
-
-func (e event) encode(p codec.Presence) []byte {
-	b := codec.AppendProtoString(nil, 1, p, e.S)
-	b = codec.AppendProtoBytes(b, 2, p, e.B)
-	b = e.encodeNumbers(b, p)
-	b = codec.AppendProtoTimestamp(b, 10, p, e.T)
-	b = codec.AppendProtoDuration(b, 11, p, e.D)
-	b = codec.AppendProtoUUID(b, 12, p, e.ID)
-	b = codec.AppendProtoInteger(b, 13, p, e.E)
-	return codec.AppendProtoBytes(b, 2000, p, e.J)
+func fieldOf[T any](
+	number int, of string, draw *rapid.Generator[T], write func(b []byte, number int, p codec.Presence, v T) []byte,
+	read func(*codec.ProtoReader) T, proto func(v T) any,
+) protoField {
+	f := protoField{number: number, of: of, zero: *new(T), draw: draw.AsAny()}
+	f.append = func(b []byte, p codec.Presence, v any) []byte { return write(b, number, p, v.(T)) }
+	f.read = func(r *codec.ProtoReader) any { return read(r) }
+	if f.proto = func(v any) any { return v }; proto != nil {
+		f.proto = func(v any) any { return proto(v.(T)) }
+	}
+	return f
 }
 
-// encodeNumbers appends the fields that are numbers.
-func (e event) encodeNumbers(b []byte, p codec.Presence) []byte {
-	b = codec.AppendProtoBool(b, 3, p, e.F)
-	b = codec.AppendProtoInteger(b, 4, p, e.I32)
-	b = codec.AppendProtoInteger(b, 5, p, e.I64)
-	b = codec.AppendProtoInteger(b, 6, p, e.U32)
-	b = codec.AppendProtoInteger(b, 7, p, e.U64)
-	b = codec.AppendProtoFloat32(b, 8, p, e.F32)
-	return codec.AppendProtoFloat64(b, 9, p, e.F64)
+// protoFields has fields of all types in order of their numbers.
+var protoFields = []protoField{
+	fieldOf(1, "string", rapid.String(), codec.AppendProtoString, (*codec.ProtoReader).Text, nil),
+	fieldOf(2, "bytes", rapid.SliceOf(rapid.Byte()), codec.AppendProtoBytes, (*codec.ProtoReader).Bytes, nil),
+	fieldOf(3, "bool", rapid.Bool(), codec.AppendProtoBool, (*codec.ProtoReader).Bool, nil),
+	fieldOf(4, "int32", rapid.Int32(), codec.AppendProtoInteger[int32], (*codec.ProtoReader).Int32, nil),
+	fieldOf(5, "int64", rapid.Int64(), codec.AppendProtoInteger[int64], (*codec.ProtoReader).Int64, nil),
+	fieldOf(6, "uint32", rapid.Uint32(), codec.AppendProtoInteger[uint32], (*codec.ProtoReader).Uint32, nil),
+	fieldOf(7, "uint64", rapid.Uint64(), codec.AppendProtoInteger[uint64], (*codec.ProtoReader).Uint64, nil),
+	fieldOf(8, "float", rapid.Float32(), codec.AppendProtoFloat32, (*codec.ProtoReader).Float32, nil),
+	fieldOf(9, "double", rapid.Float64(), codec.AppendProtoFloat64, (*codec.ProtoReader).Float64, nil),
+	fieldOf(10, "google.protobuf.Timestamp", times(1, 9999), codec.AppendProtoTimestamp, (*codec.ProtoReader).Timestamp,
+		func(t time.Time) any { return timestamppb.New(t).ProtoReflect() }),
+	fieldOf(11, "google.protobuf.Duration", durations(), codec.AppendProtoDuration, (*codec.ProtoReader).Duration,
+		func(d time.Duration) any { return durationpb.New(d).ProtoReflect() }),
+	fieldOf(12, "bytes", uuids(), codec.AppendProtoUUID, (*codec.ProtoReader).UUID, func(u codec.UUID) any { return u[:] }),
+	fieldOf(13, "Phase", rapid.SampledFrom([]int64{1, 2, -7}), codec.AppendProtoInteger[int64],
+		func(r *codec.ProtoReader) int64 { return r.Enum(phases) }, func(v int64) any { return protoreflect.EnumNumber(v) }),
+	fieldOf(2000, "string", jsons(), func(b []byte, number int, p codec.Presence, v json.RawMessage) []byte {
+		return codec.AppendProtoBytes(b, number, p, v)
+	}, (*codec.ProtoReader).JSON, func(v json.RawMessage) any { return string(v) }),
+}
+
+// protoNumbers are the fields that are numbers.
+var protoNumbers = protoFields[2:9]
+
+// full returns an event with the zero values that it lacks.
+func (e event) full() event {
+	out := event{}
+	for _, f := range protoFields {
+		if out[f.number] = f.zero; e[f.number] != nil {
+			out[f.number] = e[f.number]
+		}
+	}
+	return out
+}
+
+func (e event) encode(p codec.Presence, fields ...protoField) (b []byte) {
+	all := e.full()
+	for _, f := range fields {
+		b = f.append(b, p, all[f.number])
+	}
+	return b
 }
 
 func decode(b []byte) (event, error) {
-	var e event
-	r := codec.NewProtoReader(b)
+	e, r := event{}, codec.NewProtoReader(b)
 	for r.Next() {
-		switch r.Number() {
-		case 1:
-			e.S = r.Text()
-		case 2:
-			e.B = r.Bytes()
-		case 3:
-			e.F = r.Bool()
-		case 4:
-			e.I32 = r.Int32()
-		case 5:
-			e.I64 = r.Int64()
-		case 6:
-			e.U32 = r.Uint32()
-		case 7:
-			e.U64 = r.Uint64()
-		case 8:
-			e.F32 = r.Float32()
-		case 9:
-			e.F64 = r.Float64()
-		case 10:
-			e.T = r.Timestamp()
-		case 11:
-			e.D = r.Duration()
-		case 12:
-			e.ID = r.UUID()
-		case 13:
-			e.E = r.Enum(phases)
-		case 2000:
-			e.J = r.JSON()
+		for _, f := range protoFields {
+			if f.number == r.Number() {
+				e[f.number] = f.read(&r)
+			}
 		}
 	}
 	return e, r.Err()
 }
 
-// message returns e as a dynamic protobuf message. With implicit presence, it omits
-// zero values of the two message types, like the codec.
-func (e event) message(d protoreflect.MessageDescriptor, p codec.Presence) proto.Message {
-	m := dynamicpb.NewMessage(d)
-	set := func(number int, v any) { m.Set(d.Fields().ByNumber(protowire.Number(number)), protoreflect.ValueOf(v)) }
-	set(1, e.S)
-	set(2, e.B)
-	set(3, e.F)
-	set(4, e.I32)
-	set(5, e.I64)
-	set(6, e.U32)
-	set(7, e.U64)
-	set(8, e.F32)
-	set(9, e.F64)
-	if p == codec.Explicit || !e.T.IsZero() {
-		set(10, timestamppb.New(e.T).ProtoReflect())
-	}
-	if p == codec.Explicit || e.D != 0 {
-		set(11, durationpb.New(e.D).ProtoReflect())
-	}
-	if p == codec.Explicit || e.ID != (codec.UUID{}) {
-		set(12, e.ID[:])
-	}
-	set(13, protoreflect.EnumNumber(e.E))
-	set(2000, string(e.J))
-	return m
-}
-
 func events() *rapid.Generator[event] {
 	return rapid.Custom(func(t *rapid.T) event {
-		return event{
-			S:   rapid.String().Draw(t, "S"),
-			B:   rapid.SliceOf(rapid.Byte()).Draw(t, "B"),
-			F:   rapid.Bool().Draw(t, "F"),
-			I32: rapid.Int32().Draw(t, "I32"),
-			I64: rapid.Int64().Draw(t, "I64"),
-			U32: rapid.Uint32().Draw(t, "U32"),
-			U64: rapid.Uint64().Draw(t, "U64"),
-			F32: rapid.Float32().Draw(t, "F32"),
-			F64: rapid.Float64().Draw(t, "F64"),
-			T:   times(1, 9999).Draw(t, "T"),
-			D:   durations().Draw(t, "D"),
-			ID:  uuids().Draw(t, "ID"),
-			E:   rapid.SampledFrom([]int64{1, 2, -7}).Draw(t, "E"),
-			J:   jsons().Draw(t, "J"),
+		e := event{}
+		for _, f := range protoFields {
+			e[f.number] = f.draw.Draw(t, f.of)
 		}
+		return e
 	})
 }
 
@@ -173,11 +124,22 @@ var equateEvents = cmp.Options{
 	cmp.Transformer("text", func(b []byte) string { return string(b) }),
 }
 
-// descriptors compiles protoSource, which has the form of a generated .proto file.
+// descriptors compiles a message with all fields for each presence, in the form of a generated .proto file.
 func descriptors(t *testing.T) map[codec.Presence]protoreflect.MessageDescriptor {
 	t.Helper()
+	source := `syntax = "proto3";
+		import "google/protobuf/timestamp.proto";
+		import "google/protobuf/duration.proto";
+		enum Phase { UNSPECIFIED = 0; ASCENT = 1; FLOAT = 2; LOST = -7; }`
+	for name, label := range map[string]string{"Implicit": "", "Explicit": "optional"} {
+		source += "message " + name + " {"
+		for _, f := range protoFields {
+			source += fmt.Sprintf("%s %s f%d = %d;", label, f.of, f.number, f.number)
+		}
+		source += "}"
+	}
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"event.proto": protoSource}),
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"event.proto": source}),
 	})}
 	files, err := compiler.Compile(t.Context(), "event.proto")
 	must(t, err)
@@ -189,22 +151,33 @@ func descriptors(t *testing.T) map[codec.Presence]protoreflect.MessageDescriptor
 
 func TestProtoMatchesProtobuf(t *testing.T) {
 	types := descriptors(t)
+	negative := event{10: time.Unix(0, 0).UTC(), 8: float32(math.Copysign(0, -1)), 9: math.Copysign(0, -1)}
 	check(t, "the bytes of the protobuf library, which are read", func(t *rapid.T) {
 		p := codec.Presence(rapid.Bool().Draw(t, "presence"))
-		e := rapid.OneOf(events(), rapid.Just(event{}), rapid.Just(event{T: time.Unix(0, 0).UTC(), F64: math.Copysign(0, -1), F32: float32(math.Copysign(0, -1))})).Draw(t, "event")
-		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(e.message(types[p], p))
+		e := rapid.OneOf(events(), rapid.Just(event{}), rapid.Just(negative)).Draw(t, "event")
+		m := dynamicpb.NewMessage(types[p])
+		for number, v := range e.full() {
+			i := slices.IndexFunc(protoFields, func(f protoField) bool { return f.number == number })
+			if p == codec.Explicit || !reflect.ValueOf(v).IsZero() {
+				m.Set(types[p].Fields().ByNumber(protowire.Number(number)), protoreflect.ValueOf(protoFields[i].proto(v)))
+			}
+		}
+		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 		must(t, err)
-		b := e.encode(p)
+		b := e.encode(p, protoFields...)
 		if !bytes.Equal(b, want) {
 			t.Fatalf("presence %v:\n got %x\nwant %x", p, b, want)
 		}
-		if e.E == 0 {
-			return // no value of the enum
+		if p == codec.Explicit && e[13] == nil {
+			return // 0 is no value of the enum
 		}
 		got, err := decode(b)
-		copy(b, bytes.Repeat([]byte{'?'}, len(b))) // which the caller reuses
-		if d := cmp.Diff(e, got, equateEvents); err != nil || d != "" || !e.T.IsZero() && got.T.Location() != time.UTC {
-			t.Fatal(d, err, got.T.Location())
+		clear(b) // which the caller reuses
+		if d := cmp.Diff(e.full(), got.full(), equateEvents); err != nil || d != "" {
+			t.Fatal(d, err)
+		}
+		if at, ok := got[10].(time.Time); ok && at.Location() != time.UTC {
+			t.Fatal("timestamp is not UTC")
 		}
 	})
 }
@@ -229,17 +202,17 @@ func TestProtoReader(t *testing.T) {
 		b    wire
 		want event
 	}{
-		{"empty", nil, event{}},
-		{"last one wins", wire{}.varint(5, 1).varint(5, 2), event{I64: 2}},
-		{"unknown fields are skipped", wire(group).varint(78, 1).bytes(79, []byte("x")).varint(5, 2), event{I64: 2}},
-		{"low 32 bits", wire{}.varint(4, 1<<32+5).varint(6, 1<<32+6), event{I32: 5, U32: 6}},
-		{"negative enum in five bytes", wire{}.varint(13, math.MaxUint32-6), event{E: -7}},
-		{"any bool but 0", wire{}.varint(3, 2), event{F: true}},
-		{"empty timestamp is 1970", wire{}.bytes(10, nil), event{T: time.Unix(0, 0).UTC()}},
-		{"empty bytes are nil", wire{}.bytes(2, nil), event{}},
+		{"empty", nil, nil},
+		{"last one wins", wire{}.varint(5, 1).varint(5, 2), event{5: int64(2)}},
+		{"unknown fields are skipped", wire(group).varint(78, 1).bytes(79, []byte("x")).varint(5, 2), event{5: int64(2)}},
+		{"low 32 bits", wire{}.varint(4, 1<<32+5).varint(6, 1<<32+6), event{4: int32(5), 6: uint32(6)}},
+		{"negative enum in five bytes", wire{}.varint(13, math.MaxUint32-6), event{13: int64(-7)}},
+		{"any bool but 0", wire{}.varint(3, 2), event{3: true}},
+		{"empty timestamp is 1970", wire{}.bytes(10, nil), event{10: time.Unix(0, 0).UTC()}},
+		{"empty bytes are nil", wire{}.bytes(2, nil), nil},
 	} {
 		got, err := decode(tt.b)
-		if d := cmp.Diff(tt.want, got); err != nil || d != "" {
+		if d := cmp.Diff(tt.want.full(), got.full()); err != nil || d != "" {
 			t.Errorf("%s: %v %s", tt.name, err, d)
 		}
 	}
@@ -278,7 +251,8 @@ func TestProtoReaderRefuses(t *testing.T) {
 }
 
 func FuzzProtoReader(f *testing.F) {
-	f.Add(event{S: "a", F64: 9.5, T: date("2021-03-05"), D: -1, E: 1, J: json.RawMessage("1")}.encode(codec.Explicit))
+	some := event{1: "a", 9: 9.5, 10: date("2021-03-05"), 11: time.Duration(-1), 13: int64(1), 2000: json.RawMessage("1")}
+	f.Add(some.encode(codec.Explicit, protoFields...))
 	f.Add([]byte(wire{}.varint(5, 1).varint(5, 2).varint(99, 3)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		once, err := decode(b)
@@ -286,9 +260,9 @@ func FuzzProtoReader(f *testing.F) {
 			assert.Is(t, codec.ErrValue, err)
 			return
 		}
-		twice, err := decode(once.encode(codec.Implicit))
+		twice, err := decode(once.encode(codec.Implicit, protoFields...))
 		must(t, err)
-		if d := cmp.Diff(once, twice, equateEvents); d != "" {
+		if d := cmp.Diff(once.full(), twice.full(), equateEvents); d != "" {
 			t.Error(d)
 		}
 	})
