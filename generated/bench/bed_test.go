@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,8 @@ import (
 	"google.golang.org/grpc/mem"
 	protobuf "google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -34,17 +38,34 @@ type bed struct {
 // newBed connects to the server at an address.
 func newBed(t testing.TB, addr string) *bed {
 	t.Helper()
-	b := new(bed)
+	b, codec := new(bed), encoding.GetCodecV2(proto.Name)
 	dialer := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		return counted{conn, &b.traffic}, err
 	})
+	b.recorder.CodecV2 = codec
 	b.ordinary = connected(t)(storetest.ConnectPlain(t.Context(), addr, dialer))
 	b.wire = connected(t)(storetest.Connect(t.Context(), addr, dialer))
-	b.recorded = connected(t)(storetest.ConnectPlain(t.Context(), addr, dialer,
-		grpc.WithChainStreamInterceptor(b.recorder.stream), grpc.WithChainUnaryInterceptor(b.recorder.unary)))
-	b.bare = dialed(t, addr, dialer)
+	b.recorded = connected(t)(storetest.ConnectPlain(t.Context(), addr, dialer, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(&b.recorder))))
+	bare, err := grpc.NewClient(addr, dialer, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{codec}), grpc.MaxCallRecvMsgSize(maxMessage)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bare.Close() })
+	b.bare = bare
 	return b
+}
+
+// inProcess returns clients whose reads a server answers from memory. Nothing but the clients then uses the CPUs.
+func inProcess(t testing.TB, s *server) *bed {
+	t.Helper()
+	const nowhere = "127.0.0.1:1"
+	answered := grpc.WithChainStreamInterceptor(inmemory.Replay(s.answer))
+	return &bed{
+		ordinary: connected(t)(storetest.ConnectPlain(t.Context(), nowhere, answered)),
+		wire:     connected(t)(storetest.Connect(t.Context(), nowhere, answered)),
+	}
 }
 
 // connected closes a client at the end of the test.
@@ -57,18 +78,6 @@ func connected(t testing.TB) func(*bigtable.Client, error) *bigtable.Client {
 		t.Cleanup(func() { _ = client.Close() })
 		return client
 	}
-}
-
-// dialed opens a connection that drops what it receives.
-func dialed(t testing.TB, addr string, dialer grpc.DialOption) *grpc.ClientConn {
-	t.Helper()
-	conn, err := grpc.NewClient(addr, dialer, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(dropCodec{encoding.GetCodecV2(proto.Name)}), grpc.MaxCallRecvMsgSize(maxMessage)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
 }
 
 // counted is a connection whose bytes are counted.
@@ -89,80 +98,37 @@ func (c counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// dropCodec sends bytes unchanged and discards the responses.
-type dropCodec struct{ encoding.CodecV2 }
-
-func (dropCodec) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
-}
-
-func (dropCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
-
 // call is a request in wire format.
 type call struct {
 	method  string
 	request []byte
 }
 
-// recorder records the requests of a client.
+// recorder records the requests of a client, as its codec.
 type recorder struct {
+	encoding.CodecV2
 	mu    sync.Mutex
 	calls []call
 }
 
-// record records a request.
-func (r *recorder) record(method string, request any) error {
-	raw, err := protobuf.Marshal(request.(protobuf.Message))
+func (r *recorder) Marshal(v any) (mem.BufferSlice, error) {
+	name := string(v.(protobuf.Message).ProtoReflect().Descriptor().Name())
+	data, err := r.CodecV2.Marshal(v)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls = append(r.calls, call{method, raw})
-	return err
-}
-
-// take returns the requests recorded since the last call.
-func (r *recorder) take() []call {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	calls := r.calls
-	r.calls = nil
-	return calls
-}
-
-func (r *recorder) unary(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	if err := r.record(method, request); err != nil {
-		return err
-	}
-	return invoker(ctx, method, request, reply, cc, opts...)
-}
-
-func (r *recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s, err := streamer(ctx, desc, cc, method, opts...)
-	return recordedStream{s, r, method}, err
-}
-
-// recordedStream is a stream whose requests are recorded.
-type recordedStream struct {
-	grpc.ClientStream
-	recorder *recorder
-	method   string
-}
-
-func (s recordedStream) SendMsg(m any) error {
-	if err := s.recorder.record(s.method, m); err != nil {
-		return err
-	}
-	return s.ClientStream.SendMsg(m)
+	r.calls = append(r.calls, call{"/google.bigtable.v2.Bigtable/" + strings.TrimSuffix(name, "Request"), data.Materialize()})
+	return data, err
 }
 
 // transport returns a function that exchanges the same bytes as run, without a
 // client: it sends them unchanged and discards the responses.
 func (b *bed) transport(t testing.TB, run func(client *bigtable.Client) error) func(context.Context) error {
 	t.Helper()
-	b.recorder.take()
+	b.recorder.calls = nil
 	if err := run(b.recorded); err != nil {
 		t.Fatal(err)
 	}
-	calls := slices.DeleteFunc(b.recorder.take(), func(c call) bool { return strings.HasSuffix(c.method, "/PingAndWarm") })
+	calls := slices.DeleteFunc(b.recorder.calls, func(c call) bool { return strings.HasSuffix(c.method, "/PingAndWarm") })
 	return func(ctx context.Context) error {
 		for _, c := range calls {
 			if err := b.exchange(ctx, c); err != nil {
@@ -179,19 +145,38 @@ func (b *bed) exchange(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	if err := stream.SendMsg(c.request); err != nil {
+	if err := errors.Join(stream.SendMsg(c.request), stream.CloseSend()); err != nil {
 		return err
 	}
-	if err := stream.CloseSend(); err != nil {
-		return err
+	for err == nil {
+		err = stream.RecvMsg(nil)
 	}
-	for {
-		switch err := stream.RecvMsg(nil); err {
-		case nil:
-		case io.EOF:
-			return nil
-		default:
-			return err
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// size is the amount of data that a case reads or writes in one run.
+type size struct{ events, cells int }
+
+// measure measures the CPU time that run takes in this process, in user and system mode. Package testing counts its
+// allocations.
+func measure(b *testing.B, s size, run func(context.Context) error) {
+	b.Helper()
+	b.ReportAllocs()
+	if err := run(b.Context()); err != nil { // for connections, and memory that is reused
+		b.Fatal(err)
+	}
+	runtime.GC() // the garbage of what was measured before
+	begin := cputime.Spent()
+	for b.Loop() {
+		if err := run(b.Context()); err != nil {
+			b.Fatal(err)
 		}
 	}
+	took := float64((cputime.Spent() - begin).Nanoseconds()) / float64(b.N)
+	b.ReportMetric(took/float64(s.events), perEvent)
+	b.ReportMetric(took/float64(s.cells), perCell)
+	b.ReportMetric(0, "ns/op") // waiting is not the measure
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // The best that a good engineer would write on the official client: columns are
@@ -55,22 +56,28 @@ func (c *bestColumns) event(i int) reading {
 // bestWeeks returns the keys of the weeks in a time range, grouped into requests
 // whose keys are in time order: Bigtable responds in key order, in which week10
 // comes before week9.
-func bestWeeks(series, label string, from, to time.Time) []bigtable.RowList {
-	var out []bigtable.RowList
-	for n := int(from.Sub(origin) / week); origin.Add(time.Duration(n) * week).Before(to); n++ {
-		key := series + fmt.Sprintf(label, n+1)
-		last := len(out) - 1
-		if last < 0 || key < out[last][len(out[last])-1] {
-			out = append(out, nil)
-			last++
+func bestWeeks(label string) func(from, to time.Time) []bigtable.RowSet {
+	return func(from, to time.Time) (out []bigtable.RowSet) {
+		var keys bigtable.RowList
+		for n := int(from.Sub(origin) / week); origin.Add(time.Duration(n) * week).Before(to); n++ {
+			key := bestSeries + fmt.Sprintf(label, n+1)
+			if len(keys) > 0 && key < keys[len(keys)-1] {
+				out, keys = append(out, keys), nil
+			}
+			keys = append(keys, key)
 		}
-		out[last] = append(out[last], key)
+		return append(out, keys)
 	}
-	return out
 }
 
 // bestSeries is the key prefix of the balloon.
 var bestSeries = location + "#" + strconv.Itoa(balloon) + "#"
+
+// bestMinutes returns the row range of a time range.
+func bestMinutes(from, to time.Time) []bigtable.RowSet {
+	const layout = "2006-01-02-1504"
+	return []bigtable.RowSet{bigtable.NewRange(bestSeries+from.Format(layout), bestSeries+to.Format(layout))}
+}
 
 // bestBetween returns a filter for the cells in a time range.
 func bestBetween(from, to time.Time) bigtable.ReadOption {
@@ -87,20 +94,21 @@ func bestRows(ctx context.Context, table *bigtable.Table, rows bigtable.RowSet, 
 	return cmp.Or(err, failed)
 }
 
-// newCells reads weeks with a column for each field.
-func (c *bestColumns) newCells(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
-	c.reset()
-	table := client.Open("balloon_new_cells")
-	for _, keys := range bestWeeks(bestSeries, "week%d", from, to) {
-		if err := bestRows(ctx, table, keys, c.addWeek, bestBetween(from, to)); err != nil {
-			return err
+// bestReads returns a reader of rows, each of which is added to the columns.
+func bestReads(table string, rows func(from, to time.Time) []bigtable.RowSet, add func(c *bestColumns, row bigtable.Row) error) reader[reading] {
+	return bestReader[reading](func(c *bestColumns, ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+		c.reset()
+		for _, set := range rows(from, to) {
+			if err := bestRows(ctx, client.Open(table), set, func(row bigtable.Row) error { return add(c, row) }, bestBetween(from, to)); err != nil {
+				return err
+			}
 		}
-	}
-	return c.check()
+		return c.check()
+	})
 }
 
-// addWeek adds a row with a column for each field.
-func (c *bestColumns) addWeek(row bigtable.Row) error {
+// addCells adds a row with a column for each field. The time is that of the cells, so that no key need be parsed.
+func (c *bestColumns) addCells(row bigtable.Row) error {
 	items := row[family]
 	for begin := 0; begin < len(items); {
 		column, end := items[begin].Column, begin
@@ -151,9 +159,9 @@ func appendInts(dst []int64, items []bigtable.ReadItem) ([]int64, error) {
 	return dst, nil
 }
 
-// bestMinutes indexes readings by the minute since a time. It places the cells of
+// bestByMinute indexes readings by the minute since a time. It places the cells of
 // new columns, which are not in time order, without sorting.
-type bestMinutes struct {
+type bestByMinute struct {
 	from    time.Time
 	fields  []uint8 // which fields have been seen of each minute
 	minutes bestColumns
@@ -161,13 +169,13 @@ type bestMinutes struct {
 }
 
 // newColumns reads weeks with a row for each field and a column for each value.
-func (m *bestMinutes) newColumns(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+func (m *bestByMinute) newColumns(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	m.begin(from, to)
 	var keys bigtable.RowList
 	fields := map[string]int{}
 	for i, name := range []string{"pressure", "temperature", "humidity", "altitude"} {
-		for _, list := range bestWeeks(bestSeries+name+"#", "week%d", from, to) {
-			for _, key := range list {
+		for _, list := range bestWeeks(name+"#week%d")(from, to) {
+			for _, key := range list.(bigtable.RowList) {
 				keys, fields[key] = append(keys, key), i
 			}
 		}
@@ -179,7 +187,7 @@ func (m *bestMinutes) newColumns(ctx context.Context, client *bigtable.Client, f
 }
 
 // begin allocates the minutes of a time range.
-func (m *bestMinutes) begin(from, to time.Time) {
+func (m *bestByMinute) begin(from, to time.Time) {
 	n := int(to.Sub(from) / time.Minute)
 	m.from, m.fields = from, slices.Grow(m.fields[:0], n)[:n]
 	clear(m.fields)
@@ -192,7 +200,7 @@ func (m *bestMinutes) begin(from, to time.Time) {
 
 // addRow adds the cells of a field. Those with the same value are adjacent, and the
 // value is parsed once.
-func (m *bestMinutes) addRow(field int, items []bigtable.ReadItem) error {
+func (m *bestByMinute) addRow(field int, items []bigtable.ReadItem) error {
 	begin := m.from.UnixMicro()
 	column, whole, fraction := "", int64(0), 0.0
 	for _, item := range items {
@@ -225,7 +233,7 @@ func (m *bestMinutes) addRow(field int, items []bigtable.ReadItem) error {
 }
 
 // collect returns the minutes that have a reading.
-func (m *bestMinutes) collect() error {
+func (m *bestByMinute) collect() error {
 	c := &m.bestColumns
 	c.reset()
 	for i, seen := range m.fields {
@@ -245,20 +253,10 @@ func (m *bestMinutes) collect() error {
 	return nil
 }
 
-// blobs reads weeks with a message for each reading.
-func (c *bestColumns) blobs(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
-	c.reset()
-	table := client.Open("balloon_combined")
-	for _, keys := range bestWeeks(bestSeries, "week%04d", from, to) {
-		err := bestRows(ctx, table, keys, func(row bigtable.Row) error {
-			for _, item := range slices.Backward(row[family]) {
-				if err := c.addBlob(item); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, bestBetween(from, to))
-		if err != nil {
+// addBlobs adds a row with a message for each reading.
+func (c *bestColumns) addBlobs(row bigtable.Row) error {
+	for _, item := range slices.Backward(row[family]) {
+		if err := c.addBlob(item); err != nil {
 			return err
 		}
 	}
@@ -299,56 +297,12 @@ func (c *bestColumns) addBlob(item bigtable.ReadItem) error {
 			r.altitude = int64(number)
 		}
 	}
-	c.add(&r)
-	return nil
-}
-
-// add adds a reading.
-func (c *bestColumns) add(r *reading) {
 	c.time = append(c.time, r.time)
 	c.pressure = append(c.pressure, r.pressure)
 	c.temperature = append(c.temperature, r.temperature)
 	c.humidity = append(c.humidity, r.humidity)
 	c.altitude = append(c.altitude, r.altitude)
-}
-
-// bestMinuteRows returns the row range of a time range.
-func bestMinuteRows(from, to time.Time) bigtable.RowRange {
-	const layout = "2006-01-02-1504"
-	return bigtable.NewRange(bestSeries+from.Format(layout), bestSeries+to.Format(layout))
-}
-
-// unserialized reads rows of one reading with a column for each field. The time is
-// that of the cells, so the key need not be parsed.
-func (c *bestColumns) unserialized(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
-	c.reset()
-	err := bestRows(ctx, client.Open("balloon_unserialized"), bestMinuteRows(from, to), func(row bigtable.Row) error {
-		return c.addRow(row[family])
-	})
-	return cmp.Or(err, c.check())
-}
-
-// addRow adds a row of one reading.
-func (c *bestColumns) addRow(items []bigtable.ReadItem) error {
-	for i := range items {
-		if err := c.addColumn(items[i].Column, items[i:i+1]); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-// serialized reads rows of one reading, stored as a message.
-func (c *bestColumns) serialized(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
-	c.reset()
-	return bestRows(ctx, client.Open("balloon_serialized"), bestMinuteRows(from, to), func(row bigtable.Row) error {
-		for _, item := range row[family] {
-			if err := c.addBlob(item); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // latest reads the newest cells of the newest week that has any, most likely the current one.
@@ -361,7 +315,7 @@ func (c *bestColumns) latest(ctx context.Context, client *bigtable.Client, _, _ 
 		if err != nil {
 			return err
 		}
-		if err := c.addRow(row[family]); err != nil {
+		if err := c.addCells(row); err != nil {
 			return err
 		}
 	}
@@ -404,21 +358,11 @@ func (s *bestSamples) add(items []bigtable.ReadItem, host int, hour, from, to ti
 	return nil
 }
 
-// saltOf returns the salt of a series: FNV-1a over its parts, each followed by a zero byte.
-func saltOf(parts ...string) int {
-	h := fnv.New64a()
-	for _, part := range parts {
-		_, _ = h.Write(append([]byte(part), 0))
-	}
-	sum := h.Sum64()
-	return int((sum ^ sum>>32) % salts)
-}
-
 // series reads the hours of one host from the salted table. They arrive in time order.
 func (s *bestSamples) series(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	s.reset()
 	host := hostName(0)
-	prefix := fmt.Sprintf("%02d#%s#", saltOf(metric, host), metric)
+	prefix := fmt.Sprintf("%02d#%s#", codec.Salt(salts, metric, host), metric)
 	hour := from.Truncate(time.Hour)
 	var keys bigtable.RowList
 	for h := hour; h.Before(to); h = h.Add(time.Hour) {

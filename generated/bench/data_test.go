@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/generated/bench/balloonpb"
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -22,10 +24,7 @@ var (
 	now    = end.Add(-30 * time.Second)
 )
 
-const (
-	weeks = 52
-	week  = 7 * 24 * time.Hour
-)
+const weeks = 52
 
 // The series that is read, and the number of hosts with the metric.
 const (
@@ -103,40 +102,54 @@ func samples(first, hosts int, from, to time.Time) []sample {
 // hostName returns the name of a host.
 func hostName(host int) string { return fmt.Sprintf("web-%03d", host) }
 
-// newLayout is the time since which balloon_layouts has its newest layout.
-var newLayout = time.Date(2021, 3, 29, 0, 0, 0, 0, time.UTC)
-
 // tables returns the stored tables, whose rows are generated when they are read. Tables whose
 // rows are single events or hours contain at most the last two weeks.
 func tables() map[string]table {
-	out := map[string]rows{}
+	all := map[string]rows{"daily_cells": cities()}
+	add := func(table, key string, cells func() []inmemory.Cell) {
+		all[table] = append(all[table], row{key, cells})
+	}
 	for w := range weeks {
 		start := origin.Add(time.Duration(w) * week)
-		cellsOf := func(cells func([]reading) []cell) func() []cell {
-			return func() []cell { return cells(readings(start, start.Add(week))) }
+		of := func(cells func([]reading) []inmemory.Cell) func() []inmemory.Cell {
+			return func() []inmemory.Cell { return cells(readings(start, start.Add(week))) }
 		}
-		name := func(format string, a ...any) string { return fmt.Sprintf("us-west2#3698#"+format, a...) }
-		out["balloon_new_cells"] = append(out["balloon_new_cells"], row{name("week%d", w+1), family, cellsOf(newCells)})
-		if !start.Before(newLayout) {
-			out["balloon_layouts"] = append(out["balloon_layouts"], row{name("week%d", w+1), family, cellsOf(newCells)})
-		}
-		out["balloon_combined"] = append(out["balloon_combined"], row{name("week%04d", w+1), family, cellsOf(blobs)})
+		add("balloon_new_cells", fmt.Sprintf("us-west2#3698#week%d", w+1), of(newCells))
+		add("balloon_combined", fmt.Sprintf("us-west2#3698#week%04d", w+1), of(blobs))
 		for _, f := range balloonFields {
-			out["balloon_new_columns"] = append(out["balloon_new_columns"], row{name("%s#week%d", f.name, w+1), family, cellsOf(f.newColumns)})
+			add("balloon_new_columns", fmt.Sprintf("us-west2#3698#%s#week%d", f.name, w+1), of(f.newColumns))
 		}
 	}
 	for _, r := range readings(end.Add(-2*week), end) {
 		key := "us-west2#3698#" + r.time.Format("2006-01-02-1504")
-		out["balloon_unserialized"] = append(out["balloon_unserialized"], row{key, family, func() []cell { return newCells([]reading{r}) }})
-		out["balloon_serialized"] = append(out["balloon_serialized"], row{key, family, func() []cell { return blobs([]reading{r}) }})
+		add("balloon_unserialized", key, func() []inmemory.Cell { return newCells([]reading{r}) })
+		add("balloon_serialized", key, func() []inmemory.Cell { return blobs([]reading{r}) })
 	}
-	out["samples"] = saltedRows()
-	out["points"] = pointRows()
-	out["daily_cells"] = cities()
-	for _, rows := range out {
+	for host := range hosts {
+		since := end.Add(-2 * time.Hour)
+		if host == 0 {
+			since = end.Add(-week - time.Hour)
+		}
+		for hour := since; hour.Before(end); hour = hour.Add(time.Hour) {
+			key := strconv.AppendInt(binary.BigEndian.AppendUint32(nil, metricID), hour.Unix(), 10)
+			add("points", string(binary.BigEndian.AppendUint32(key, uint32(host))), func() []inmemory.Cell { return offsets("t", host, hour) })
+			if host < saltedHosts {
+				add("samples", fmt.Sprintf("%02d#%s#%s#%s", codec.Salt(salts, metric, hostName(host)), metric, hour.Format("2006-01-02T15"), hostName(host)),
+					func() []inmemory.Cell { return offsets("m", host, hour) })
+			}
+		}
+	}
+	return sorted(all)
+}
+
+// sorted returns tables in memory, with their rows in order.
+func sorted(all map[string]rows) map[string]table {
+	out := map[string]table{}
+	for name, rows := range all {
 		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.key, b.key) })
+		out[name] = rows
 	}
-	return inMemory(out)
+	return out
 }
 
 // field is the column name and the text of a field of a reading.
@@ -154,83 +167,47 @@ var balloonFields = []field{
 }
 
 // newCells returns the cells of readings with a column for each field.
-func newCells(readings []reading) []cell {
-	var out []cell
+func newCells(readings []reading) []inmemory.Cell {
+	var out []inmemory.Cell
 	for _, f := range balloonFields {
 		for _, r := range slices.Backward(readings) {
-			out = append(out, cell{f.name, r.time.UnixMicro(), []byte(f.text(r)), ""})
+			out = append(out, inmemory.Cell{Family: family, Qualifier: f.name, Micros: r.time.UnixMicro(), Value: []byte(f.text(r))})
 		}
 	}
 	return out
 }
 
 // newColumns returns the cells of readings with a column for each value of a field.
-func (f field) newColumns(readings []reading) []cell {
-	var out []cell
+func (f field) newColumns(readings []reading) []inmemory.Cell {
+	var out []inmemory.Cell
 	for _, r := range slices.Backward(readings) {
-		out = append(out, cell{f.text(r), r.time.UnixMicro(), nil, ""})
+		out = append(out, inmemory.Cell{Family: family, Qualifier: f.text(r), Micros: r.time.UnixMicro()})
 	}
-	slices.SortStableFunc(out, func(a, b cell) int { return strings.Compare(a.qualifier, b.qualifier) })
+	slices.SortStableFunc(out, func(a, b inmemory.Cell) int { return strings.Compare(a.Qualifier, b.Qualifier) })
 	return out
 }
 
 // blobs returns the cells of readings in one column, as protobuf messages.
-func blobs(readings []reading) []cell {
-	var out []cell
+func blobs(readings []reading) []inmemory.Cell {
+	var out []inmemory.Cell
 	for _, r := range slices.Backward(readings) {
-		blob := protowire.AppendTag(nil, 1, protowire.VarintType)
-		blob = protowire.AppendVarint(blob, uint64(r.pressure))
-		if r.temperature != 0 { // what is zero is not written
-			blob = protowire.AppendTag(blob, 2, protowire.Fixed64Type)
-			blob = protowire.AppendFixed64(blob, math.Float64bits(r.temperature))
+		blob, err := proto.Marshal(&balloonpb.BalloonSerialized{Pressure: r.pressure, Temperature: r.temperature, Humidity: r.humidity, Altitude: r.altitude})
+		if err != nil {
+			return nil // the tests of reads fail
 		}
-		blob = protowire.AppendTag(blob, 3, protowire.VarintType)
-		blob = protowire.AppendVarint(blob, uint64(r.humidity))
-		blob = protowire.AppendTag(blob, 4, protowire.VarintType)
-		blob = protowire.AppendVarint(blob, uint64(r.altitude))
-		out = append(out, cell{"measurements_blob", r.time.UnixMicro(), blob, ""})
-	}
-	return out
-}
-
-// saltedRows returns the rows of table samples: the first host has the last week
-// and the hour before, the others the last two hours.
-func saltedRows() []row {
-	var out []row
-	for host := range saltedHosts {
-		since := end.Add(-2 * time.Hour)
-		if host == 0 {
-			since = end.Add(-week - time.Hour)
-		}
-		for hour := since; hour.Before(end); hour = hour.Add(time.Hour) {
-			key := fmt.Sprintf("%02d#%s#%s#%s", codec.Salt(salts, metric, hostName(host)), metric, hour.Format("2006-01-02T15"), hostName(host))
-			out = append(out, row{key, "m", func() []cell { return offsets(host, hour) }})
-		}
-	}
-	return out
-}
-
-// pointRows returns the rows of table points: two hours of each host.
-func pointRows() []row {
-	var out []row
-	for hour := end.Add(-2 * time.Hour); hour.Before(end); hour = hour.Add(time.Hour) {
-		for host := range hosts {
-			key := binary.BigEndian.AppendUint32(nil, metricID)
-			key = strconv.AppendInt(key, hour.Unix(), 10)
-			key = binary.BigEndian.AppendUint32(key, uint32(host))
-			out = append(out, row{string(key), "t", func() []cell { return offsets(host, hour) }})
-		}
+		out = append(out, inmemory.Cell{Family: family, Qualifier: "measurements_blob", Micros: r.time.UnixMicro(), Value: blob})
 	}
 	return out
 }
 
 // offsets returns the cells of an hour of samples, in columns that are named after the seconds
 // since the start of the hour.
-func offsets(host int, hour time.Time) []cell {
-	var out []cell
+func offsets(family string, host int, hour time.Time) []inmemory.Cell {
+	var out []inmemory.Cell
 	for _, s := range samples(host, 1, hour, hour.Add(time.Hour)) {
 		offset := binary.BigEndian.AppendUint16(nil, uint16(s.time.Sub(hour)/time.Second))
-		out = append(out, cell{string(offset), s.time.UnixMicro(), binary.BigEndian.AppendUint64(nil, math.Float64bits(s.value)), ""})
+		value := binary.BigEndian.AppendUint64(nil, math.Float64bits(s.value))
+		out = append(out, inmemory.Cell{Family: family, Qualifier: string(offset), Micros: s.time.UnixMicro(), Value: value})
 	}
 	return out
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -20,22 +22,13 @@ var fleetBegin = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 // fleetStep is the time between the readings of a host, as with TSBS.
 const fleetStep = 10 * time.Second
 
-// fleetFields are the fields of [examples.UsageEvent].
-var fleetFields = []struct {
-	name  string
-	field func(e *examples.UsageEvent) *float64
-}{
-	{"usage_user", func(e *examples.UsageEvent) *float64 { return &e.UsageUser }},
-	{"usage_system", func(e *examples.UsageEvent) *float64 { return &e.UsageSystem }},
-	{"usage_idle", func(e *examples.UsageEvent) *float64 { return &e.UsageIdle }},
-	{"usage_nice", func(e *examples.UsageEvent) *float64 { return &e.UsageNice }},
-	{"usage_iowait", func(e *examples.UsageEvent) *float64 { return &e.UsageIowait }},
-	{"usage_irq", func(e *examples.UsageEvent) *float64 { return &e.UsageIrq }},
-	{"usage_softirq", func(e *examples.UsageEvent) *float64 { return &e.UsageSoftirq }},
-	{"usage_steal", func(e *examples.UsageEvent) *float64 { return &e.UsageSteal }},
-	{"usage_guest", func(e *examples.UsageEvent) *float64 { return &e.UsageGuest }},
-	{"usage_guest_nice", func(e *examples.UsageEvent) *float64 { return &e.UsageGuestNice }},
+// fleetFields are the fields of [examples.UsageEvent], which begin at fieldIndex.
+var fleetFields = []string{
+	"usage_user", "usage_system", "usage_idle", "usage_nice", "usage_iowait", "usage_irq", "usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice",
 }
+
+// fieldIndex is the index of the first field in an event or a window.
+const fieldIndex = 2
 
 // fleet is a fleet of hosts as TSBS's documentation describes it: each has tags that stay, and
 // readings, whose ten values each follow a random walk between 0 and 100.
@@ -101,7 +94,7 @@ func (f *fleet) reading(host, step int) []float64 {
 func (f *fleet) event(host, step int) examples.UsageEvent {
 	e := examples.UsageEvent{UsageSeries: f.hosts[host], Time: f.at(step)}
 	for i, v := range f.reading(host, step) {
-		*fleetFields[i].field(&e) = v
+		reflect.ValueOf(&e).Elem().Field(fieldIndex + i).SetFloat(v)
 	}
 	return e
 }
@@ -154,35 +147,30 @@ func (t fleetTable) Row(i int) row {
 		}
 		begin, of := i/len(hosts)*t.each, hosts[i%len(hosts)]
 		key := fmt.Sprintf("%d#%s#%s", salt, t.format(t.at(begin)), of.tags)
-		return row{key, "m", func() []cell { return t.cells(of.host, begin, min(begin+t.each, t.steps)) }}
+		return row{key, func() []inmemory.Cell { return t.cells(of.host, begin, min(begin+t.each, t.steps)) }}
 	}
 	return row{}
 }
 
 // tagsOf returns the part of row keys after the time.
 func tagsOf(s examples.UsageSeries) string {
-	return strings.Join([]string{s.Hostname, s.Region, s.Datacenter, s.Rack, s.OS, s.Arch, s.Team, s.Service, s.ServiceVersion, s.ServiceEnvironment}, "#")
+	var tags []string
+	for i := range reflect.TypeOf(s).NumField() {
+		tags = append(tags, reflect.ValueOf(s).Field(i).String())
+	}
+	return strings.Join(tags, "#")
 }
 
 // cells returns the cells of readings in a row, by column, the newest one of each first.
-func (f *fleet) cells(host, begin, end int) []cell {
-	out := make([]cell, 0, (end-begin)*len(fleetFields))
+func (f *fleet) cells(host, begin, end int) []inmemory.Cell {
+	out := make([]inmemory.Cell, 0, (end-begin)*len(fleetFields))
 	values := make([]byte, 0, 8*cap(out))
-	for _, i := range fleetColumns {
+	for _, name := range slices.Sorted(slices.Values(fleetFields)) {
+		i := slices.Index(fleetFields, name)
 		for step := end - 1; step >= begin; step-- {
 			values = binary.BigEndian.AppendUint64(values, math.Float64bits(f.reading(host, step)[i]))
-			out = append(out, cell{fleetFields[i].name, f.at(step).UnixMicro(), values[len(values)-8:], ""})
+			out = append(out, inmemory.Cell{Family: "m", Qualifier: name, Micros: f.at(step).UnixMicro(), Value: values[len(values)-8:]})
 		}
 	}
 	return out
 }
-
-// fleetColumns are the indexes of the fields in the order of their columns.
-var fleetColumns = func() []int {
-	var out []int
-	for i := range fleetFields {
-		out = append(out, i)
-	}
-	slices.SortFunc(out, func(a, b int) int { return strings.Compare(fleetFields[a].name, fleetFields[b].name) })
-	return out
-}()

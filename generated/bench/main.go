@@ -4,12 +4,6 @@
 //
 //	go run ./generated/bench           # measures, which takes some minutes, and updates
 //	go run ./generated/bench -render   # updates from the last measurement
-//
-// It also compares a plain server with one that speaks the session protocol of the official
-// client, to which clients divert a share of their calls for single rows. It then prints a
-// table and updates nothing:
-//
-//	go run ./generated/bench -sessions 0,0.5,1
 package main
 
 import (
@@ -36,13 +30,8 @@ func main() {
 	count := flag.Int("count", 9, "number of runs of all benchmarks, alternating between them")
 	time := flag.String("benchtime", "300ms", "how long each benchmark runs, as in go test")
 	render := flag.Bool("render", false, "measure nothing, and render the latest results")
-	sessions := flag.String("sessions", "", "compare a plain server with one that speaks sessions, at these loads, such as 0,0.5,1; update nothing")
 	flag.Parse()
-	measure := func() error { return run(*count, *time, *render) }
-	if *sessions != "" {
-		measure = func() error { return compareSessions(*count, *time, *sessions, os.Stdout) }
-	}
-	if err := measure(); err != nil {
+	if err := run(*count, *time, *render); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -71,34 +60,13 @@ func measureAll(count int, benchtime string, to io.Writer) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	p, err := build(dir, "bench.test")
 	var out bytes.Buffer
+	program := filepath.Join(dir, "bench.test")
+	err = execute(exec.Command("go", "test", "-c", "-o", program, pkg), os.Stderr)
 	for i := 0; i < count && err == nil; i++ {
-		err = p.run(io.MultiWriter(&out, to), ".", benchtime)
+		err = execute(exec.Command(program, "-test.run=^$", "-test.bench=.", "-test.benchtime="+benchtime, "-test.timeout=1h"), io.MultiWriter(&out, to))
 	}
 	return out.Bytes(), err
-}
-
-// program is the compiled benchmarks.
-type program struct {
-	path     string
-	variable string // of its environment; may be empty
-}
-
-// build compiles the benchmarks into a folder.
-func build(dir, name string, flags ...string) (program, error) {
-	path := filepath.Join(dir, name)
-	args := append([]string{"test", "-c", "-o", path}, flags...)
-	return program{path: path}, execute(exec.Command("go", append(args, pkg)...), os.Stderr)
-}
-
-// run runs benchmarks.
-func (p program) run(stdout io.Writer, pattern, benchtime string) error {
-	cmd := exec.Command(p.path, "-test.run=^$", "-test.bench="+pattern, "-test.benchtime="+benchtime, "-test.timeout=1h")
-	if p.variable != "" {
-		cmd.Env = append(os.Environ(), p.variable)
-	}
-	return execute(cmd, stdout)
 }
 
 // execute runs a command.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
@@ -31,72 +30,27 @@ func TestMain(m *testing.M) {
 	if !serves {
 		os.Exit(m.Run())
 	}
-	if err := serve(newAnswers(tables())); err != nil {
+	if err := serve(newServer(tables())); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// serve prints its address and serves until its standard input ends.
+// serve prints its address and serves until its standard input ends. Flow control windows are so large that clients
+// need not wait for the server.
 func serve(answers *server) error {
-	listener, err := listen()
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	s := newServer(answers)
+	s := grpc.NewServer(grpc.UnknownServiceHandler(answers.serve), grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20))
 	fmt.Println(listener.Addr())
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
 		s.Stop()
 	}()
 	return s.Serve(listener)
-}
-
-// listen listens on a free port of the loopback interface.
-func listen() (net.Listener, error) {
-	return new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-}
-
-// newServer returns a server of benchmarks. Its flow control windows are so
-// large that clients need not wait for it.
-func newServer(answers *server) *grpc.Server {
-	s := grpc.NewServer(append(serverOptions(),
-		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
-		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20),
-	)...)
-	bigtablepb.RegisterBigtableServer(s, answers)
-	return s
-}
-
-// newAnswers returns what a server with the tables answers.
-func newAnswers(tables map[string]table) *server {
-	return &server{tables: tables, answers: map[string][][]byte{}}
-}
-
-// startHere starts a server in this process, for tests, and returns its address.
-func startHere(t *testing.T, tables map[string]table) (addr string) {
-	t.Helper()
-	return startAnswers(t, newAnswers(tables))
-}
-
-// startAnswers does the same with a server whose counts a test reads.
-func startAnswers(t *testing.T, answers *server) (addr string) {
-	t.Helper()
-	listener, err := listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newServer(answers)
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(listener) }()
-	t.Cleanup(func() {
-		s.Stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return listener.Addr().String()
 }
 
 // startAway starts a server in a separate process, with tables that are served, and returns its

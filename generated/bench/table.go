@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // benchCase describes how a case of the benchmarks is shown.
@@ -127,9 +128,16 @@ func ratios(b *strings.Builder, m *medians, title string, cases []benchCase) {
 	b.WriteString("\n")
 }
 
-// spans are the time ranges whose cost is compared: their names in the benchmark and for people.
-var spans = []struct{ name, title string }{
-	{"1d", "1 day"}, {"1w", "1 week"}, {"4w", "4 weeks"}, {"13w", "13 weeks"}, {"52w", "52 weeks"},
+// week is the time that a row of a balloon holds.
+const week = 7 * 24 * time.Hour
+
+// spans are the time ranges whose cost is compared, from part of a row to a row for each week of a year: their names in the
+// benchmark and for people.
+var spans = []struct {
+	name, title string
+	span        time.Duration
+}{
+	{"1d", "1 day", 24 * time.Hour}, {"1w", "1 week", week}, {"4w", "4 weeks", 4 * week}, {"13w", "13 weeks", 13 * week}, {"52w", "52 weeks", 52 * week},
 }
 
 // scale writes how the cost of a cell depends on the time range.

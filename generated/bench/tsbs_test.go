@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -15,7 +16,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
@@ -31,18 +32,18 @@ type query struct {
 	hosts    []string // their names; nil for all hosts
 	fields   int      // the first ones
 	from, to time.Time
-	width    time.Duration
+	width    time.Duration // of windows; 0 for events
 	kind     *queryKind
 }
 
 // queryKind is what queries share that differ by their parameters.
 type queryKind struct {
-	windows func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error]
-	events  func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageEvent, error] // instead of windows
-	value   func(s *window.Float64[float64]) float64                                                          // of windows
-	model   func(f *fleet, q query) []answer
-	sql     func(q query) string
-	sorted  bool // the order of answers matters
+	byHost bool // windows are of each host
+	limit  int  // windows, from the newest on; 0 for all from the oldest on
+	value  func(s *window.Float64[float64]) float64
+	model  func(f *fleet, q query) []answer
+	sql    func(q query) string
+	sorted bool // the order of answers matters
 }
 
 // answer is a row of the answer to a query.
@@ -57,12 +58,9 @@ const threshold = 90
 
 // maximum is the maximum of each field, of several hosts together.
 var maximum = &queryKind{
-	windows: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error] {
-		return r.ByHostsWindows(ctx, q.hosts, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}})
-	},
 	value: func(s *window.Float64[float64]) float64 { return s.Max },
 	model: func(f *fleet, q query) []answer {
-		return q.windowsOf(f, func(string) string { return "" }, func(values []float64) float64 { return slices.Max(values) })
+		return q.windowsOf(f, func(values []float64) float64 { return slices.Max(values) })
 	},
 	sql: func(q query) string {
 		return "SELECT '' AS host, " + q.columns("max(%s)", bucketSQL(q.width)) + q.conditions() + " GROUP BY millis ORDER BY millis"
@@ -72,12 +70,10 @@ var maximum = &queryKind{
 
 // mean is the mean of each field of each host.
 var mean = &queryKind{
-	windows: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error] {
-		return r.AllWindows(ctx, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{examples.UsageSeriesHostname}})
-	},
-	value: func(s *window.Float64[float64]) float64 { return s.Mean() },
+	byHost: true,
+	value:  func(s *window.Float64[float64]) float64 { return s.Mean() },
 	model: func(f *fleet, q query) []answer {
-		return q.windowsOf(f, func(host string) string { return host }, func(values []float64) float64 {
+		return q.windowsOf(f, func(values []float64) float64 {
 			sum := 0.
 			for _, v := range values {
 				sum += v
@@ -92,9 +88,7 @@ var mean = &queryKind{
 
 // lastMaxima are the last five maxima of all hosts before a time.
 var lastMaxima = &queryKind{
-	windows: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error] {
-		return r.AllWindows(ctx, time.Time{}, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, NewestFirst: true, Limit: 5})
-	},
+	limit: 5,
 	value: maximum.value,
 	model: func(f *fleet, q query) []answer {
 		all := maximum.model(f, q)
@@ -107,13 +101,6 @@ var lastMaxima = &queryKind{
 
 // busy are the readings above a threshold.
 var busy = &queryKind{
-	events: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageEvent, error] {
-		above := math.Nextafter(threshold, 100) // ranges contain their start
-		if q.hosts != nil {
-			return r.BusyByHost(ctx, q.hosts[0], above, math.Inf(1), q.from, q.to)
-		}
-		return r.Busy(ctx, above, math.Inf(1), q.from, q.to)
-	},
 	model: func(f *fleet, q query) (out []answer) {
 		for host, s := range f.hosts {
 			for step := range f.steps {
@@ -131,16 +118,6 @@ var busy = &queryKind{
 
 // lastPoint is the last reading of each host of the last day.
 var lastPoint = &queryKind{
-	events: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageEvent, error] {
-		var hosts []examples.UsageSeries
-		for s, err := range r.AllSeries(ctx, q.from, q.to) {
-			if err != nil {
-				return func(yield func(examples.UsageEvent, error) bool) { yield(examples.UsageEvent{}, err) }
-			}
-			hosts = append(hosts, s)
-		}
-		return r.LatestMany(ctx, hosts)
-	},
 	model: func(f *fleet, _ query) (out []answer) {
 		for host, s := range f.hosts {
 			out = append(out, answer{s.Hostname, f.at(f.steps - 1), f.reading(host, f.steps-1)})
@@ -151,6 +128,52 @@ var lastPoint = &queryKind{
 		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + tagsSQL +
 			" FROM cpu JOIN (SELECT hostname, max(time) AS time FROM cpu GROUP BY hostname) USING (hostname, time)"
 	},
+}
+
+// windows are the windows of the answer.
+func (q query) windows(ctx context.Context, r *examples.UsageReader) iter.Seq2[examples.UsageWindow, error] {
+	if q.hosts != nil {
+		return r.ByHostsWindows(ctx, q.hosts, q.from, q.to, window.Every(q.width), q.options())
+	}
+	return r.AllWindows(ctx, q.since(), q.to, window.Every(q.width), q.options())
+}
+
+// options are the options of windows.
+func (q query) options() store.WindowOptions {
+	o := store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, NewestFirst: q.kind.limit > 0, Limit: q.kind.limit}
+	if q.kind.byHost {
+		o.By = append(o.By, examples.UsageSeriesHostname)
+	}
+	return o
+}
+
+// since is when windows begin: those before a time have no other limit.
+func (q query) since() time.Time {
+	if q.kind.limit > 0 {
+		return time.Time{}
+	}
+	return q.from
+}
+
+// above is the least usage above the threshold, because ranges contain their start.
+var above = math.Nextafter(threshold, 100)
+
+// events are the readings of the answer.
+func (q query) events(ctx context.Context, r *examples.UsageReader) iter.Seq2[examples.UsageEvent, error] {
+	switch {
+	case q.kind == busy && q.hosts != nil:
+		return r.BusyByHost(ctx, q.hosts[0], above, math.Inf(1), q.from, q.to)
+	case q.kind == busy:
+		return r.Busy(ctx, above, math.Inf(1), q.from, q.to)
+	}
+	var hosts []examples.UsageSeries
+	for s, err := range r.AllSeries(ctx, q.from, q.to) {
+		if err != nil {
+			return func(yield func(examples.UsageEvent, error) bool) { yield(examples.UsageEvent{}, err) }
+		}
+		hosts = append(hosts, s)
+	}
+	return r.LatestMany(ctx, hosts)
 }
 
 // queries returns the devops queries of TSBS on a fleet, with random hosts and times. Time ranges are
@@ -193,20 +216,6 @@ func (q query) has(host string, at time.Time) bool {
 	return (q.hosts == nil || slices.Contains(q.hosts, host)) && !at.Before(q.from) && at.Before(q.to)
 }
 
-// readings returns the number of readings that the query is about.
-func (q query) readings(f *fleet) int {
-	n := 0
-	for step := range f.steps {
-		if q.has(append(q.hosts, "")[0], f.at(step)) {
-			n++
-		}
-	}
-	if q.hosts == nil {
-		return n * len(f.hosts)
-	}
-	return n * len(q.hosts)
-}
-
 // fieldNames returns the fields of the query, as reads take them: nil for all.
 func (q query) fieldNames() []store.Field {
 	if q.fields == len(fleetFields) {
@@ -214,25 +223,20 @@ func (q query) fieldNames() []store.Field {
 	}
 	var out []store.Field
 	for _, f := range fleetFields[:q.fields] {
-		out = append(out, store.Field(f.name))
+		out = append(out, store.Field(f))
 	}
 	return out
 }
 
-// windowsOf returns the answers of a query by groups and windows of time, sorted.
-func (q query) windowsOf(f *fleet, group func(host string) string, value func(values []float64) float64) []answer {
-	type place struct {
-		group string
-		start int64
-	}
-	of := map[place]*[10][]float64{}
+// windowsOf returns the answers of a query for windows, sorted.
+func (q query) windowsOf(f *fleet, value func(values []float64) float64) (out []answer) {
+	of := map[answerKey]*[10][]float64{}
 	for host, s := range f.hosts {
 		for step := range f.steps {
 			if !q.has(s.Hostname, f.at(step)) {
 				continue
 			}
-			seconds := int64(q.width / time.Second)
-			p := place{group(s.Hostname), f.at(step).Unix() / seconds * seconds}
+			p := q.keyOf(s.Hostname, f.at(step).UnixMicro())
 			if of[p] == nil {
 				of[p] = new([10][]float64)
 			}
@@ -241,9 +245,8 @@ func (q query) windowsOf(f *fleet, group func(host string) string, value func(va
 			}
 		}
 	}
-	var out []answer
 	for p, values := range of {
-		a := answer{Host: p.group, Time: time.Unix(p.start, 0).UTC()}
+		a := answer{Host: p.host, Time: time.UnixMicro(p.start).UTC()}
 		for _, v := range values[:q.fields] {
 			a.Values = append(a.Values, value(v))
 		}
@@ -252,73 +255,64 @@ func (q query) windowsOf(f *fleet, group func(host string) string, value func(va
 	return sortedAnswers(out)
 }
 
+// answerKey identifies a window.
+type answerKey struct {
+	host  string
+	start int64 // in microseconds
+}
+
+// keyOf returns the window of a reading.
+func (q query) keyOf(host string, micros int64) answerKey {
+	if !q.kind.byHost {
+		host = ""
+	}
+	return answerKey{host, micros / q.width.Microseconds() * q.width.Microseconds()}
+}
+
 // sortedAnswers sorts answers by host and time.
 func sortedAnswers(all []answer) []answer {
 	slices.SortFunc(all, func(a, b answer) int {
-		if a.Host != b.Host {
-			return strings.Compare(a.Host, b.Host)
-		}
-		return a.Time.Compare(b.Time)
+		return cmp.Or(strings.Compare(a.Host, b.Host), a.Time.Compare(b.Time))
 	})
 	return all
 }
 
 // read returns the answers of generated code.
 func (q query) read(ctx context.Context, r *examples.UsageReader) (out []answer, err error) {
-	if q.kind.windows != nil {
-		for w, err := range q.kind.windows(ctx, r, q) {
-			if err != nil {
-				return nil, err
-			}
-			a := answer{Host: w.Hostname, Time: w.Start}
-			for _, s := range statistics(&w)[:q.fields] {
-				a.Values = append(a.Values, q.kind.value(s))
-			}
-			out = append(out, a)
-		}
-	} else {
-		for e, err := range q.kind.events(ctx, r, q) {
-			if err != nil {
-				return nil, err
-			}
-			a := answer{Host: e.Hostname, Time: e.Time}
-			for _, f := range fleetFields {
-				a.Values = append(a.Values, *f.field(&e))
-			}
-			out = append(out, a)
-		}
-	}
+	err = q.each(ctx, r, func(get func() answer) { out = append(out, get()) })
 	if !q.kind.sorted {
 		sortedAnswers(out)
 	}
-	return out, nil
+	return out, err
 }
 
-// drain reads what read does, and drops it. It returns the number of rows.
-func (q query) drain(ctx context.Context, r *examples.UsageReader) (int, error) {
-	if q.kind.windows != nil {
-		return drained(q.kind.windows(ctx, r, q))
-	}
-	return drained(q.kind.events(ctx, r, q))
-}
-
-// drained counts values.
-func drained[T any](all iter.Seq2[T, error]) (n int, err error) {
-	for _, err := range all {
-		if err != nil {
-			return n, err
+// each calls take with each row that generated code returns, which is converted only if get is called.
+func (q query) each(ctx context.Context, r *examples.UsageReader, take func(get func() answer)) error {
+	if q.width == 0 {
+		for e, err := range q.events(ctx, r) {
+			if err != nil {
+				return err
+			}
+			take(func() answer { return answer{e.Hostname, e.Time, q.values(&e, reflect.Value.Float)} })
 		}
-		n++
+		return nil
 	}
-	return n, nil
+	value := func(s reflect.Value) float64 { return q.kind.value(s.Addr().Interface().(*window.Float64[float64])) }
+	for w, err := range q.windows(ctx, r) {
+		if err != nil {
+			return err
+		}
+		take(func() answer { return answer{w.Hostname, w.Start, q.values(&w, value)} })
+	}
+	return nil
 }
 
-// statistics returns the statistics of a window, in the order of fleetFields.
-func statistics(w *examples.UsageWindow) []*window.Float64[float64] {
-	return []*window.Float64[float64]{
-		&w.UsageUser, &w.UsageSystem, &w.UsageIdle, &w.UsageNice, &w.UsageIowait,
-		&w.UsageIrq, &w.UsageSoftirq, &w.UsageSteal, &w.UsageGuest, &w.UsageGuestNice,
+// values returns values of the fields of an event or a window.
+func (q query) values(of any, value func(field reflect.Value) float64) (out []float64) {
+	for i := range q.fields {
+		out = append(out, value(reflect.ValueOf(of).Elem().Field(fieldIndex+i)))
 	}
+	return out
 }
 
 // Environment variables that set the size of the fleet of a long run.
@@ -358,16 +352,19 @@ func checkQueries(t *testing.T, client *bigtable.Client, f *fleet, seed uint64) 
 			if len(want) == 0 {
 				t.Error("there is nothing to compare")
 			}
-			if byHand, err := q.byHand(t.Context(), client); err != nil || !reflect.DeepEqual(want, byHand) {
-				t.Errorf("code by hand answers otherwise: %v, %s", err, cmp.Diff(want[:min(2, len(want))], byHand[:min(2, len(byHand))]))
+			byHand, err := q.byHand(t.Context(), client)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(want, got) {
+			for name, answers := range map[string][]answer{"generated code": got, "code by hand": byHand} {
 				n := 0 // equal rows at the beginning
-				for n < min(len(want), len(got)) && reflect.DeepEqual(want[n], got[n]) {
+				for n < min(len(want), len(answers)) && reflect.DeepEqual(want[n], answers[n]) {
 					n++
 				}
-				t.Errorf("%v from %v until %v, %d rows instead of %d, after %d that are right (-model +read): %s",
-					q.hosts, q.from, q.to, len(got), len(want), n, cmp.Diff(want[n:min(n+3, len(want))], got[n:min(n+3, len(got))]))
+				if n < len(want) || n < len(answers) {
+					t.Errorf("%v from %v until %v: %s answers %d rows instead of %d, after %d that are right (-model +read): %s", q.hosts, q.from, q.to,
+						name, len(answers), len(want), n, diff.Diff(want[n:min(n+3, len(want))], answers[n:min(n+3, len(answers))]))
+				}
 			}
 		})
 	}
@@ -394,14 +391,14 @@ func TestTSBS(t *testing.T) {
 	})
 	t.Run("fleet", func(t *testing.T) {
 		f := testlong.Pick(func() *fleet { return newFleet(9, 25*time.Hour, fleetStep) }, longFleet)()
-		checkQueries(t, newBed(t, startHere(t, f.tables())).wire, f, 2)
+		checkQueries(t, inProcess(t, newServer(f.tables())).wire, f, 2)
 	})
 }
 
 // checkStored checks that the server of larger fleets has the cells that a writer stores.
 func checkStored(t *testing.T, client *bigtable.Client, f *fleet) {
 	t.Helper()
-	replayed := newBed(t, startHere(t, f.tables())).ordinary
+	replayed := inProcess(t, newServer(f.tables())).ordinary
 	for table := range f.tables() {
 		var stored, got []bigtable.Row
 		for client, rows := range map[*bigtable.Client]*[]bigtable.Row{client: &stored, replayed: &got} {
@@ -414,7 +411,7 @@ func checkStored(t *testing.T, client *bigtable.Client, f *fleet) {
 			}
 		}
 		if len(stored) == 0 || !reflect.DeepEqual(stored, got) {
-			t.Errorf("%s: (-stored +replayed) %s", table, cmp.Diff(stored, got))
+			t.Errorf("%s: (-stored +replayed) %s", table, diff.Diff(stored, got))
 		}
 	}
 }

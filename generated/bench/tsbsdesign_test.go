@@ -16,7 +16,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -88,7 +87,7 @@ func between(from, to string) string {
 // numbered gives the fields numbers of protobuf.
 func numbered() (out []edit) {
 	for i, f := range fleetFields {
-		line := between("  "+f.name+":", "}")
+		line := between("  "+f+":", "}")
 		out = append(out, edit{line, fmt.Sprintf("%s, number: %d", line, i+1)})
 	}
 	return out
@@ -172,14 +171,11 @@ func byHosts(q query) dynamic.Selection {
 
 // windows returns the answers to a query for windows.
 func (d *design) windows(ctx context.Context, r *dynamic.Reader, l *dynamic.Schema, q query) (out []answer, err error) {
-	o, statistic := store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, Parallelism: -1}, dynamic.Max
-	switch q.kind {
-	case mean:
-		o.By, statistic = append(o.By, examples.UsageSeriesHostname), dynamic.Mean
-	case lastMaxima:
-		o.NewestFirst, o.Limit, q.from = true, 5, time.Time{}
+	o, statistic := q.options(), dynamic.Max
+	if o.Parallelism = -1; q.kind == mean {
+		statistic = dynamic.Mean
 	}
-	for w, err := range r.Windows(ctx, byHosts(q), q.from, q.to, window.Every(q.width), o) {
+	for w, err := range r.Windows(ctx, byHosts(q), q.since(), q.to, window.Every(q.width), o) {
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +186,7 @@ func (d *design) windows(ctx context.Context, r *dynamic.Reader, l *dynamic.Sche
 		}
 		out = append(out, a)
 	}
-	if q.kind == mean {
+	if !q.kind.sorted {
 		sortedAnswers(out)
 	}
 	return out, nil
@@ -198,7 +194,7 @@ func (d *design) windows(ctx context.Context, r *dynamic.Reader, l *dynamic.Sche
 
 // readings returns the readings of a query.
 func (d *design) readings(ctx context.Context, r *dynamic.Reader, q query) func(func(dynamic.Event, error) bool) {
-	above := []any{math.Nextafter(threshold, 100), math.Inf(1)}
+	above := []any{above, math.Inf(1)}
 	switch {
 	case q.kind == busy && d.unsifted:
 		return r.Read(ctx, byHosts(q), q.from, q.to)
@@ -219,11 +215,8 @@ func (d *design) readings(ctx context.Context, r *dynamic.Reader, q query) func(
 	return r.LatestMany(ctx, hosts)
 }
 
-// designCost is what an answer takes with a design.
-type designCost struct {
-	requests, ranges, rows, cells, bytes int
-	passed                               inmemory.Amount
-}
+// designCost is what answers take with a design.
+type designCost struct{ ranges, cells, bytes, scanned int }
 
 // costs stores the readings of a fleet with a design, and returns how much that is, and what the answers to queries take. They
 // must be the right ones.
@@ -235,7 +228,7 @@ func (d *design) costs(t *testing.T, f *fleet, all []query, want [][]answer) (st
 	var c designCost
 	o := store.ReaderOptions{Now: f.end}
 	o.Hooks.End = func(_ context.Context, done store.Operation, _ error) {
-		c.requests, c.rows, c.cells, c.bytes = c.requests+done.Requests, c.rows+done.Rows, c.cells+done.Cells, c.bytes+done.Bytes
+		c.cells, c.bytes = c.cells+done.Cells, c.bytes+done.Bytes
 	}
 	r := l.NewReader(client, o)
 	for i, q := range all {
@@ -245,8 +238,8 @@ func (d *design) costs(t *testing.T, f *fleet, all []query, want [][]answer) (st
 		if err != nil || !q.same(want[i], got) {
 			t.Errorf("design %s, %s: %d rows instead of %d, %v", d.name, q.name, len(got), len(want[i]), err)
 		}
-		c.passed, c.ranges = b.Scanned()
-		c.passed.Rows, c.passed.Bytes, c.ranges = c.passed.Rows-before.Rows, c.passed.Bytes-before.Bytes, c.ranges-ranges
+		after, rangesAfter := b.Scanned()
+		c.scanned, c.ranges = after.Bytes-before.Bytes, rangesAfter-ranges
 		out = append(out, c)
 	}
 	return b.Stored(), out
@@ -309,15 +302,15 @@ func (d *design) row(all []query, stored inmemory.Amount, takes []designCost) st
 	var sum designCost
 	scanned := map[string]int{}
 	for i, c := range takes {
-		scanned[all[i].name] = c.passed.Bytes / 1000
-		sum.ranges, sum.cells, sum.bytes, sum.passed.Bytes = sum.ranges+c.ranges, sum.cells+c.cells, sum.bytes+c.bytes, sum.passed.Bytes+c.passed.Bytes
+		scanned[all[i].name] = c.scanned / 1000
+		sum = designCost{sum.ranges + c.ranges, sum.cells + c.cells, sum.bytes + c.bytes, sum.scanned + c.scanned}
 	}
 	out := "| " + d.name
 	for _, n := range []int{
-		sum.ranges, sum.cells, sum.bytes / 1000, sum.passed.Bytes / 1000,
+		sum.ranges, sum.cells, sum.bytes / 1000, sum.scanned / 1000,
 		scanned["single-groupby-1-1-1"], scanned["high-cpu-1"], scanned["lastpoint"], scanned["groupby-orderby-limit"], stored.Bytes / 1000,
 	} {
-		out += " | " + grouped(n)
+		out += " | " + count(float64(n))
 	}
 	return out + " |\n"
 }

@@ -18,10 +18,8 @@ import (
 // that the answer does not need, as far as row keys and filters can say so, and folds cells as they come.
 func (q query) byHand(ctx context.Context, client *bigtable.Client) (out []answer, err error) {
 	switch q.kind {
-	case maximum:
-		return q.foldByHand(ctx, client, q.hourRows(q.from, q.to), func(string) string { return "" }, math.Max)
-	case mean:
-		return q.meansByHand(ctx, client)
+	case maximum, mean:
+		return q.foldByHand(ctx, client, q.from, q.to)
 	case lastMaxima:
 		return q.lastByHand(ctx, client)
 	case busy:
@@ -55,22 +53,12 @@ func (q query) ofFields(from, to time.Time) bigtable.Filter {
 	if q.fields == len(fleetFields) {
 		return times
 	}
-	var names []string
-	for _, f := range fleetFields[:q.fields] {
-		names = append(names, f.name)
-	}
-	return bigtable.ChainFilters(bigtable.ColumnFilter(strings.Join(names, "|")), times)
+	return bigtable.ChainFilters(bigtable.ColumnFilter(strings.Join(fleetFields[:q.fields], "|")), times)
 }
 
 // fieldByHand returns the index of the field of a cell.
 func fieldByHand(item *bigtable.ReadItem) int {
-	name := strings.TrimPrefix(item.Column, "m:")
-	for i := range fleetFields {
-		if fleetFields[i].name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(fleetFields, strings.TrimPrefix(item.Column, "m:"))
 }
 
 func floatByHand(item *bigtable.ReadItem) float64 {
@@ -80,85 +68,65 @@ func floatByHand(item *bigtable.ReadItem) float64 {
 // hostByHand returns the name of the host in a row key.
 func hostByHand(key string) string { return strings.SplitN(key, "#", 4)[2] }
 
-// placeByHand is a window of a group of hosts.
-type placeByHand struct {
-	group string
-	start int64 // in microseconds
+// rowByHand returns the reading that a row has.
+func rowByHand(row bigtable.Row) answer {
+	a := answer{Host: hostByHand(row.Key()), Values: make([]float64, len(fleetFields))}
+	for i := range row["m"] {
+		item := &row["m"][i]
+		a.Time = item.Timestamp.Time().UTC()
+		a.Values[fieldByHand(item)] = floatByHand(item)
+	}
+	return a
 }
 
-// foldByHand folds the cells of windows.
-func (q query) foldByHand(ctx context.Context, client *bigtable.Client, rows bigtable.RowSet, group func(host string) string, fold func(a, b float64) float64) ([]answer, error) {
-	all := map[placeByHand][]float64{}
-	width := q.width.Microseconds()
-	err := client.Open("cpu").ReadRows(ctx, rows, func(row bigtable.Row) bool {
-		p := placeByHand{group: group(hostByHand(row.Key()))}
-		var values []float64
-		for i := range row["m"] {
+// foldedByHand are the sums or the maxima of the values of fields, and their numbers.
+type foldedByHand struct{ values, counts []float64 }
+
+// foldByHand answers a query for maxima or means in a range of time. The values of a column come with the newest first, and are
+// added from the oldest on, as in the definition.
+func (q query) foldByHand(ctx context.Context, client *bigtable.Client, from, to time.Time) (out []answer, err error) {
+	all := map[answerKey]*foldedByHand{}
+	err = client.Open("cpu").ReadRows(ctx, q.hourRows(from, to), func(row bigtable.Row) bool {
+		host := hostByHand(row.Key())
+		var of *foldedByHand
+		var last answerKey
+		for i := range slices.Backward(row["m"]) {
 			item := &row["m"][i]
-			if start := int64(item.Timestamp) / width * width; values == nil || start != p.start {
-				if p.start, values = start, all[placeByHand{p.group, start}]; values == nil {
-					values = make([]float64, q.fields)
-					for k := range values {
-						values[k] = math.NaN()
-					}
-					all[placeByHand{p.group, start}] = values
+			if key := q.keyOf(host, int64(item.Timestamp)); of == nil || key != last {
+				if last, of = key, all[key]; of == nil {
+					of = &foldedByHand{make([]float64, q.fields), make([]float64, q.fields)}
+					all[key] = of
 				}
 			}
 			field, v := fieldByHand(item), floatByHand(item)
-			if math.IsNaN(values[field]) {
-				values[field] = v
-			} else {
-				values[field] = fold(values[field], v)
+			switch {
+			case of.counts[field] == 0:
+				of.values[field] = v
+			case q.kind == mean:
+				of.values[field] += v
+			default:
+				of.values[field] = math.Max(of.values[field], v)
 			}
+			of.counts[field]++
 		}
 		return true
-	}, bigtable.RowFilter(q.ofFields(q.from, q.to)))
-	return answersByHand(all), err
-}
-
-// answersByHand sorts windows.
-func answersByHand(all map[placeByHand][]float64) []answer {
-	var out []answer
-	for p, values := range all {
-		out = append(out, answer{p.group, time.UnixMicro(p.start).UTC(), values})
-	}
-	return sortedAnswers(out)
-}
-
-// meansByHand answers a query for means. The values of a column come with the newest first, and are added
-// from the oldest on, as in the definition.
-func (q query) meansByHand(ctx context.Context, client *bigtable.Client) ([]answer, error) {
-	sums, counts := map[placeByHand][]float64{}, map[placeByHand][]float64{}
-	width := q.width.Microseconds()
-	err := client.Open("cpu").ReadRows(ctx, q.hourRows(q.from, q.to), func(row bigtable.Row) bool {
-		host := hostByHand(row.Key())
-		for i := range slices.Backward(row["m"]) {
-			item := &row["m"][i]
-			p := placeByHand{host, int64(item.Timestamp) / width * width}
-			if sums[p] == nil {
-				sums[p], counts[p] = make([]float64, q.fields), make([]float64, q.fields)
+	}, bigtable.RowFilter(q.ofFields(from, to)))
+	for key, of := range all {
+		if q.kind == mean {
+			for i := range of.values {
+				of.values[i] /= of.counts[i]
 			}
-			field := fieldByHand(item)
-			sums[p][field] += floatByHand(item)
-			counts[p][field]++
 		}
-		return true
-	}, bigtable.RowFilter(q.ofFields(q.from, q.to)))
-	for p, values := range sums {
-		for i := range values {
-			values[i] /= counts[p][i]
-		}
+		out = append(out, answer{key.host, time.UnixMicro(key.start).UTC(), of.values})
 	}
-	return answersByHand(sums), err
+	return sortedAnswers(out), err
 }
 
 // lastByHand reads hour by hour, from the newest one, until it has five windows.
 func (q query) lastByHand(ctx context.Context, client *bigtable.Client) (out []answer, err error) {
 	for to := q.to; len(out) < 5 && to.After(q.from); {
 		from := to.Add(-1).Truncate(time.Hour)
-		part := q
-		part.from, part.to = from, to
-		some, err := part.foldByHand(ctx, client, q.hourRows(from, to), func(string) string { return "" }, math.Max)
+		some, err := q.foldByHand(ctx, client, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -185,13 +153,7 @@ func (q query) busyByHand(ctx context.Context, client *bigtable.Client) (out []a
 		filter = bigtable.ChainFilters(bigtable.RowKeyFilter(`[0-9]#[0-9]*#`+q.hosts[0]+`#\C*`), filter)
 	}
 	err = client.Open("cpu_readings").ReadRows(ctx, rows, func(row bigtable.Row) bool {
-		a := answer{Host: hostByHand(row.Key()), Values: make([]float64, len(fleetFields))}
-		for i := range row["m"] {
-			item := &row["m"][i]
-			a.Time = item.Timestamp.Time().UTC()
-			a.Values[fieldByHand(item)] = floatByHand(item)
-		}
-		out = append(out, a)
+		out = append(out, rowByHand(row))
 		return true
 	}, bigtable.RowFilter(filter))
 	return sortedAnswers(out), err
@@ -204,12 +166,7 @@ func ceilSeconds(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 func (q query) newestByHand(ctx context.Context, client *bigtable.Client) ([]answer, error) {
 	of := map[string]answer{}
 	err := client.Open("cpu").ReadRows(ctx, q.hourRows(q.from, q.to), func(row bigtable.Row) bool {
-		a := answer{Host: hostByHand(row.Key()), Values: make([]float64, len(fleetFields))}
-		for i := range row["m"] {
-			item := &row["m"][i]
-			a.Time = item.Timestamp.Time().UTC()
-			a.Values[fieldByHand(item)] = floatByHand(item)
-		}
+		a := rowByHand(row)
 		of[a.Host] = a // rows of a host come in order of time
 		return true
 	}, bigtable.RowFilter(bigtable.LatestNFilter(1)))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,21 +81,13 @@ func parseLine(line string) (s examples.UsageSeries, values []float64, nanos int
 	if len(parts) != 3 {
 		return s, nil, 0, fmt.Errorf("%d parts", len(parts))
 	}
-	of := func(list string) map[string]string {
-		out := map[string]string{}
-		for _, pair := range strings.Split(list, ",") {
-			name, value, _ := strings.Cut(pair, "=")
-			out[name] = value
-		}
-		return out
+	for i, tag := range strings.Split(parts[0], ",")[1:] { // in the order of the schema, as fields are
+		_, value, _ := strings.Cut(tag, "=")
+		reflect.ValueOf(&s).Elem().Field(i).SetString(value)
 	}
-	tags, fields := of(parts[0]), of(parts[1])
-	s = examples.UsageSeries{
-		Hostname: tags["hostname"], Region: tags["region"], Datacenter: tags["datacenter"], Rack: tags["rack"], OS: tags["os"], Arch: tags["arch"],
-		Team: tags["team"], Service: tags["service"], ServiceVersion: tags["service_version"], ServiceEnvironment: tags["service_environment"],
-	}
-	for _, f := range fleetFields {
-		v, err := strconv.Atoi(strings.TrimSuffix(fields[f.name], "i"))
+	for _, field := range strings.Split(parts[1], ",") {
+		_, value, _ := strings.Cut(field, "=")
+		v, err := strconv.Atoi(strings.TrimSuffix(value, "i"))
 		if err != nil {
 			return s, nil, 0, err
 		}
