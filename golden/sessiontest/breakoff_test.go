@@ -132,14 +132,15 @@ func TestBrokenStreams(t *testing.T) {
 	testlong.Skip(t, "every request is broken at every row")
 	b := new(breaks)
 	s := &sessiontest.Sessions{Load: 1}
-	addr := serve(t, tables, append(s.ServerOptions(), grpc.ChainStreamInterceptor(b.stream))...)
+	all := tables(t)
+	addr := serve(t, all, append(s.ServerOptions(), grpc.ChainStreamInterceptor(b.stream))...)
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	var wg sync.WaitGroup
-	for _, tab := range tables {
+	for _, tab := range all {
 		for path, opts := range map[string][]option.ClientOption{"wire": store.ClientOptions(), "ordinary": nil} {
-			a := tab.open(connect(t, addr, opts...), clock)
-			check(t, a.writeAll(t.Context(), 0, eventsOfEach))
-			for name, read := range a.reads {
+			client := connect(t, addr, opts...)
+			check(t, tab.writer(client, store.Hooks{}).WriteAll(t.Context(), tab.events))
+			for name, read := range tab.reads(client, store.Hooks{}) {
 				ctx, whole := b.named(t.Context(), -1, 0)
 				want, err := read(ctx)
 				if check(t, err); len(want) == 0 || len(b.requests(whole)) == 0 {

@@ -46,7 +46,7 @@ const watchers = "^(TestMissingTable|TestDeleteResumes|TestWireDisabled|TestClai
 // code in the world. Each takes long, and sessions make no difference to them.
 const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits|TestUnfinishedLayout|TestWorldOf.*)$"
 
-// loads are the shares of the calls for single rows that clients divert. TestGeneratedCodeWithSessions also
+// loads are the shares of the calls for single rows that clients divert. TestReadersAndWritersWithSessions also
 // has clients with sessions that divert none.
 var loads = []string{mixed, "1"}
 

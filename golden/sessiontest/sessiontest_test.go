@@ -74,7 +74,7 @@ func TestConnectWithoutAnswer(t *testing.T) {
 // on that.
 func TestClientDiverts(t *testing.T) {
 	s := &sessiontest.Sessions{Load: 1}
-	tab := tables[1]
+	tab := tables(t)[0]
 	client := connect(t, serve(t, []table{tab}, s.ServerOptions()...))
 	table := client.OpenTable("balloon_new_cells")
 	m := bigtable.NewMutation()
@@ -106,42 +106,43 @@ func TestClientDiverts(t *testing.T) {
 	}
 }
 
-// Whatever share of calls a client diverts, generated code reads and writes the same.
+// Whatever share of calls a client diverts, readers and writers read and write the same.
 // With ClientOptions, only single events use sessions, and reads do not use them without, either.
-func TestGeneratedCodeWithSessions(t *testing.T) {
+func TestReadersAndWritersWithSessions(t *testing.T) {
 	for _, load := range testlong.Pick([]float64{0.5}, []float64{0, 0.5, 1}) {
 		t.Run(fmt.Sprint(load), func(t *testing.T) {
 			t.Parallel()
 			s := &sessiontest.Sessions{Load: load}
-			addr := serve(t, tables, s.ServerOptions()...)
-			for _, tab := range tables {
+			all := tables(t)
+			addr := serve(t, all, s.ServerOptions()...)
+			for _, tab := range all {
 				plain, wired := connect(t, addr), connect(t, addr, store.ClientOptions()...)
 				reads, writes := s.Reads(), s.Writes()
 				var ordinary atomic.Int64
-				o := clock
-				o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { ordinary.Add(int64(op.OrdinaryRequests)) }
-				a, b := tab.open(wired, o), tab.open(plain, clock)
-				check(t, a.writeAll(t.Context(), 0, eventsOfEach))
+				count := store.Hooks{End: func(_ context.Context, op store.Operation, _ error) { ordinary.Add(int64(op.OrdinaryRequests)) }}
+				w := tab.writer(wired, count)
+				check(t, w.WriteAll(t.Context(), tab.events))
 				if n := s.Writes() - writes; n != 0 {
 					t.Errorf("%s: %d writes by sessions", tab.name, n)
 				}
-				for name, read := range a.reads {
+				others := tab.reads(plain, store.Hooks{})
+				for name, read := range tab.reads(wired, count) {
 					got, err := read(t.Context())
 					check(t, err)
-					same, err := b.reads[name](t.Context())
+					same, err := others[name](t.Context())
 					check(t, err)
-					if diff := cmp.Diff(got, same); diff != "" || len(got) == 0 || name == "all" && len(got) != eventsOfEach {
+					if diff := cmp.Diff(got, same); diff != "" || len(got) == 0 || name == "all" && len(got) != len(tab.events) {
 						t.Errorf("%s, %s: %d events (-wire +ordinary)\n%s", tab.name, name, len(got), diff)
 					}
 				}
 				if n := s.Reads() - reads; n != 0 || ordinary.Load() != 0 {
 					t.Errorf("%s: %d reads by sessions, %d requests in the ordinary way", tab.name, n, ordinary.Load())
 				}
-				check(t, a.writeOne(t.Context(), 0))
+				check(t, w.Write(t.Context(), tab.events[0]))
 				if n := s.Writes() - writes; load == 0 && n+ordinary.Load() != 0 || load == 1 && ordinary.Load() < n {
 					t.Errorf("%s: %d writes by sessions, %d requests in the ordinary way", tab.name, n, ordinary.Load())
 				}
-				check(t, b.writeOne(t.Context(), 0))
+				check(t, tab.writer(plain, store.Hooks{}).Write(t.Context(), tab.events[0]))
 			}
 		})
 	}
@@ -151,20 +152,16 @@ func TestGeneratedCodeWithSessions(t *testing.T) {
 func TestEventWithoutSession(t *testing.T) {
 	testlong.Skip(t, "waits for half of a timeout that suffices on a busy machine")
 	t.Parallel()
-	tab := tables[1]
+	tab := tables(t)[0]
 	s := &sessiontest.Sessions{Load: 1}
 	addr := serve(t, []table{tab}, append([]grpc.ServerOption{silent}, s.ServerOptions()...)...)
 	for _, opts := range [][]option.ClientOption{nil, store.ClientOptions()} {
 		t.Run(fmt.Sprint(opts != nil), func(t *testing.T) {
 			t.Parallel()
-			a := tab.open(connect(t, addr, opts...), clock)
+			client := connect(t, addr, opts...)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			check(t, a.writeOne(ctx, 0))
-			got, err := a.reads["all"](t.Context())
-			if check(t, err); len(got) != 1 {
-				t.Errorf("%d events", len(got))
-			}
+			tab.writeOne(ctx, t, client)
 		})
 	}
 }
@@ -191,26 +188,28 @@ func TestEventSurvivesTenUnavailable(t *testing.T) {
 				}
 				return handle(server, stream)
 			})
-			tab := tables[1]
+			tab := tables(t)[0]
 			addr := serve(t, []table{tab}, append(s.ServerOptions(), failing)...)
 			var opts []option.ClientOption
 			if wired {
 				opts = store.ClientOptions()
 			}
-			a := tab.open(connect(t, addr, opts...), clock)
+			client := connect(t, addr, opts...)
 			left.Store(10) // the client has already read something
-			check(t, a.writeOne(t.Context(), 0))
-			if left.Load() != -1 {
-				t.Errorf("%d failures are left", left.Load())
-			}
-			if s.Writes() != 1 {
-				t.Errorf("%d writes by sessions", s.Writes())
-			}
-			left.Store(0)
-			got, err := a.reads["all"](t.Context())
-			if check(t, err); len(got) != 1 {
-				t.Errorf("%d events", len(got))
+			tab.writeOne(t.Context(), t, client)
+			if left.Load() >= 0 || s.Writes() != 1 {
+				t.Errorf("%d failures are left, and %d writes used sessions", left.Load(), s.Writes())
 			}
 		})
+	}
+}
+
+// writeOne writes an event, which must then be read.
+func (tab *table) writeOne(ctx context.Context, t *testing.T, client *bigtable.Client) {
+	t.Helper()
+	check(t, tab.writer(client, store.Hooks{}).Write(ctx, tab.events[0]))
+	got, err := tab.reads(client, store.Hooks{})["all"](t.Context())
+	if check(t, err); len(got) != 1 {
+		t.Errorf("%d events", len(got))
 	}
 }
