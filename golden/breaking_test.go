@@ -155,18 +155,6 @@ func (e edit) diff(t *testing.T, old *lock.Lock, version int) *evolve.Comparison
 	})
 }
 
-// diff compares a schema with a lock.
-func diff(old *lock.Lock, in gen.Input, l *layout.Layout) *evolve.Comparison {
-	return evolve.Diff(evolve.Input{
-		Old: old, Layouts: []*layout.Layout{l}, Whole: true,
-		Schema: func(string) *schema.Schema {
-			s, _ := schema.Parse(in.Name, in.Text)
-			return s
-		},
-		Gone: func(t *lock.Table) diag.Pos { return diag.Pos{File: lock.Name, Line: lock.Line(old.Text(), t)} },
-	})
-}
-
 // TestBreaking compares the findings of each edit with those that were reviewed.
 func TestBreaking(t *testing.T) {
 	for _, e := range edits(t) {
@@ -292,6 +280,16 @@ func changedFacts(old, new []string) map[string]bool {
 	return out
 }
 
+// factsOf returns the facts of a lock, after the keys of their tables.
+func factsOf(l *lock.Lock) (out []string) {
+	for _, e := range new(lock.Lock).Next(l.Tables).Epochs {
+		for _, c := range e.Changes {
+			out = append(out, c.Table+" "+c.Fact)
+		}
+	}
+	return out
+}
+
 // TestBreakingOnce checks that after an edit was accepted, the lock knows the new facts: the
 // same schema has no findings, and the edit back is again one of the same class.
 func TestBreakingOnce(t *testing.T) {
@@ -317,37 +315,6 @@ func TestBreakingOnce(t *testing.T) {
 		}
 		if second := e.diff(t, again, len(e.versions)-1); len(second.Findings) > 0 && e.name != "table_draft_again" {
 			t.Errorf("%s: found again after it was accepted: %v", e.name, second.Findings[0].Diagnostic)
-		}
-	}
-}
-
-// BenchmarkBreaking compares 1,000 schemas with their lock, as btgen breaking does, from the
-// texts on.
-func BenchmarkBreaking(b *testing.B) {
-	a, err := archive.ParseFile("breaking/bucket_narrower.txtar")
-	if err != nil {
-		b.Fatal(err)
-	}
-	version := func(file txtar.File) []gen.Input {
-		var out []gen.Input
-		for i := range 1000 {
-			text := strings.NewReplacer("readings", fmt.Sprintf("readings_%d", i), "weather", fmt.Sprintf("weather%d", i)).Replace(string(file.Data))
-			out = append(out, gen.Input{Name: fmt.Sprintf("schemas/%d.yaml", i), Text: []byte(text)})
-		}
-		return out
-	}
-	old, new := version(a.Files[0]), version(a.Files[1])
-	before, _ := gen.Layouts(old)
-	text := evolve.LockOf(before).Text()
-	for b.Loop() {
-		known, err := lock.Parse(lock.Name, text)
-		if err != nil {
-			b.Fatal(err)
-		}
-		now, found := gen.Layouts(new)
-		c := evolve.Diff(evolve.Input{Old: known, Layouts: now, Whole: true})
-		if len(c.Findings) != 1000 || found.HasErrors() {
-			b.Fatal(len(c.Findings), found)
 		}
 	}
 }
