@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testschema"
@@ -185,6 +186,11 @@ func TestLosses(t *testing.T) {
 		{"one that was added when the schema got another name", "E21:flat", []revision{of(readings), {name: "Measure", tables: []string{readings, with(idle)}}, {name: "Measure", tables: []string{flat, readings}}}},
 		{"one that was added when a new layout began in another table", "E21:flat", []revision{of(readings), of(elsewhere, with(idle)), of(flat, elsewhere)}},
 		{"a copy is removed, a series value gets another name, and it is restored", "", []revision{of(readings, flat), of(readings), {series: "place", tables: []string{readings}}, {series: "place", tables: []string{readings, with(idle)}}}},
+		{"a copy that was added is left alone", "E01:readings E21:flat", []revision{of(readings), of(readings, with(idle)), of(flat)}},
+		{"the same under another name", "E01:readings E21:flat", []revision{of(readings), of(readings, with(idle)), {name: "Measure", tables: []string{flat}}}},
+		{"a copy whose events have expired is left alone", "E01:readings E21:flat", []revision{of(readings, with(idle, "ttl: {max_age: 5d}")), of(readings, with(idle)), of(flat)}},
+		{"the same in one edit", "E01:readings E21:flat", []revision{of(readings, with("ttl: {max_age: 5d}")), of(flat)}},
+		{"one that was removed in the meantime", "E01:readings E21:flat", []revision{of(readings, with(idle)), of(readings), of(readings, with(idle)), of(flat)}},
 		{"a copy is removed, restored and backfilled", "", []revision{of(readings, flat), of(readings), of(readings, with(idle)), of(flat, readings), of(readings, flat)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -312,5 +318,51 @@ func TestMergedLosses(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// harms are edits that are refused on their own, and the names by which they are accepted.
+var harms = []struct {
+	from, to, name string
+	place          bool // it is about where rows and cells are, as is E03
+}{
+	{"bucket_new_cells", "bucket_serialized, blob: {format: protobuf}", "E03:t", true},
+	{"bucket: 1d", "bucket: 1h", "E04:t", true},
+	{"[host, at, bucket]", "[at, host, bucket]", "E05:t", true},
+	{"family: m", "family: n", "E08:t/n", false},
+	{"max_age: 30d", "max_age: 7d", "E15:t/m", false},
+	{"value: {type: int64", "value: {type: string", "E10:t/value", false},
+	{"{x: 1, y: 2}", "{x: 1, z: 2}", "E11:t/kind", false},
+}
+
+// TestPairsOfHarms makes each two harmful edits at once: each is refused by its own name, and still
+// is when the other one is accepted. Another pattern says alone where rows and cells are.
+func TestPairsOfHarms(t *testing.T) {
+	const text = "btgen: v1\npackage: app\nname: Event\nseries: {host: string, at: int64}\ntime: {precision: 1s}\nfields: {value: {type: int64, number: 1}, kind: {type: enum, of: {x: 1, y: 2}, number: 2}}\n" +
+		"tables:\n  t: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, at, bucket]}, bucket: 1d, family: m, ttl: {max_age: 30d}, allow: {C07: a test}}\n"
+	version := func(text string) []*layout.Layout {
+		return []*layout.Layout{testschema.Layout(t, text)}
+	}
+	known := diffAll(&lock.Lock{}, version(text)).Next(nil)
+	for i, a := range harms {
+		for _, b := range harms[i+1:] {
+			if a.name[:3] == "E03" && b.place || a.name[:3] == "E08" && b.name[:3] == "E15" { // the new family is empty
+				continue
+			}
+			c := diffAll(known, version(strings.Replace(strings.Replace(text, a.from, a.to, 1), b.from, b.to, 1)))
+			if all := c.Refused(nil); !strings.Contains(all[len(all)-1].Note, "all of these in one run: btgen generate --accept 'E") || strings.Count(all[len(all)-1].Note, "=REASON'") != 3 {
+				t.Errorf("%s and %s: %q", a.name, b.name, all[len(all)-1].Note)
+			}
+			for _, names := range [][2]string{{a.name, b.name}, {b.name, a.name}} {
+				accepted, err := c.Accept([]string{names[0] + "=a test"})
+				if err != nil {
+					t.Errorf("%s and %s: %v", a.name, b.name, err)
+					continue
+				}
+				if left := c.Refused(accepted); len(left) != 1 || left[0].Rule != names[1][:3] {
+					t.Errorf("%s is accepted: refused is %v instead of %s", names[0], left, names[1])
+				}
+			}
+		}
 	}
 }
