@@ -1,17 +1,48 @@
 package setup
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Golden returns a function that compares a text with the one of a name in a file of testdata, or writes it with -update.
+func Golden(t *testing.T, file string) func(t *testing.T, name, got string) {
+	t.Helper()
+	path, now := filepath.Join("testdata", file), new(txtar.Archive)
+	known, err := txtar.ParseFile(path)
+	if *update {
+		t.Cleanup(func() { assert.Must(t, os.WriteFile(path, txtar.Format(now), 0o666)) })
+	} else {
+		assert.Must(t, err)
+	}
+	return func(t *testing.T, name, got string) {
+		t.Helper()
+		now.Files = append(now.Files, txtar.File{Name: name, Data: []byte(got)})
+		if *update {
+			return
+		}
+		i := slices.IndexFunc(known.Files, func(f txtar.File) bool { return f.Name == name })
+		if i < 0 {
+			t.Fatalf("%s does not have %q: run go test -update", path, name)
+		}
+		assert.Same(t, string(known.Files[i].Data), got, name)
+	}
+}
 
 func maxAge(days int) codec.GCRule {
 	return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Duration(days) * ageDay}
@@ -34,9 +65,9 @@ func planRule(t *testing.T, have codec.GCRule, want store.Family, allow ...strin
 	return plan.Changes[0]
 }
 
+// TestPlanRules plans changes of rules, which testdata/rules.txtar has as text.
 func TestPlanRules(t *testing.T) {
-	const replicated = "rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and does not drop a rule, unless ignore_warnings:t/m is allowed"
-	const ruleless = "without a rule, expired events stay stored, though programs do not read them"
+	golden := Golden(t, "rules.txtar")
 	second := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 	expiry := codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	shifted := codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * ageDay}
@@ -44,115 +75,49 @@ func TestPlanRules(t *testing.T) {
 		have codec.GCRule
 		want store.Family
 		name string
-		text string // after "~ rule of family m of table t: "
 	}{
 		// Ages.
-		{maxAge(7), store.Family{GC: maxAge(30)}, "rule:t/m", "max_age 7d → 30d"},
-		{maxAge(7), store.Family{GC: maxAge(97)}, "rule:t/m", "max_age 7d → 97d"},
-		{maxAge(7), store.Family{GC: maxAge(98)}, "rule:t/m", "max_age 7d → 98d (" + replicated + ") [T10]"},
-		{maxAge(30), store.Family{GC: maxAge(7)}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
-		{codec.GCRule{}, store.Family{GC: maxAge(7)}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d; " + ruleless + ") [T09]"},
-		{
-			maxAge(1), store.Family{GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 36 * time.Hour / 100}},
-			"shorter_age:t/m", "max_age 1d → 21m36s (deletes data older than 21m36s) [T09]",
-		},
+		{maxAge(7), store.Family{GC: maxAge(30)}, "rule:t/m"},
+		{maxAge(7), store.Family{GC: maxAge(97)}, "rule:t/m"},
+		{maxAge(7), store.Family{GC: maxAge(98)}, "rule:t/m"},
+		{maxAge(30), store.Family{GC: maxAge(7)}, "shorter_age:t/m"},
+		{codec.GCRule{}, store.Family{GC: maxAge(7)}, "shorter_age:t/m"},
 		// Versions.
-		{maxVersions(1), store.Family{GC: maxVersions(3)}, "rule:t/m", "max_versions 1 → 3"},
-		{maxVersions(3), store.Family{GC: maxVersions(1)}, "fewer_versions:t/m", "max_versions 3 → 1 (deletes all but the newest cell of each column) [T09]"},
-		{codec.GCRule{}, store.Family{GC: maxVersions(2)}, "fewer_versions:t/m", "keep forever → max_versions 2 (deletes all but the newest 2 cells of each column; " + ruleless + ") [T09]"},
+		{maxVersions(3), store.Family{GC: maxVersions(1)}, "fewer_versions:t/m"},
+		{codec.GCRule{}, store.Family{GC: maxVersions(2)}, "fewer_versions:t/m"},
 		// Both.
-		{maxAge(7), store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "fewer_versions:t/m", "max_age 7d → any_of(max_age 7d, max_versions 3) (deletes all but the newest 3 cells of each column) [T09]"},
-		{maxVersions(3), store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m", "max_versions 3 → any_of(max_age 7d, max_versions 3) (deletes data older than 7d) [T09]"},
-		{
-			codec.GCRule{}, store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age+fewer_versions:t/m",
-			"keep forever → any_of(max_age 7d, max_versions 3) (deletes data older than 7d, and all but the newest 3 cells of each column; " + ruleless + ") [T09]",
-		},
-		{
-			maxAge(7), store.Family{GC: maxVersions(3)}, "fewer_versions:t/m",
-			"max_age 7d → max_versions 3 (deletes all but the newest 3 cells of each column; " + replicated + ") [T09, T10]",
-		},
-		{maxVersions(3), store.Family{GC: maxAge(7)}, "shorter_age:t/m", "max_versions 3 → max_age 7d (deletes data older than 7d) [T09]"},
-		{
-			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: anyOf(maxAge(7), maxVersions(9))}, "shorter_age:t/m",
-			"any_of(max_age 30d, max_versions 3) → any_of(max_age 7d, max_versions 9) (deletes data older than 7d) [T09]",
-		},
-		{
-			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: anyOf(maxAge(97), maxVersions(1))}, "fewer_versions:t/m",
-			"any_of(max_age 30d, max_versions 3) → any_of(max_age 97d, max_versions 1) (deletes all but the newest cell of each column) [T09]",
-		},
-		{
-			allOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m",
-			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 3) (deletes cells that the old rule keeps and the new one does not) [T09]",
-		},
-		{
-			allOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(maxAge(7), maxVersions(2))}, "shorter_age+fewer_versions:t/m",
-			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 2) (deletes cells that the old rule keeps and the new one does not) [T09]",
-		},
-		{ // a cell of 10 days and the third of its column is lost, though neither limit alone loses one
-			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(anyOf(maxAge(30), maxVersions(2)), anyOf(maxAge(7), maxVersions(3)))}, "shorter_age+fewer_versions:t/m",
-			"any_of(max_age 30d, max_versions 3) → all_of(any_of(max_age 7d, max_versions 3), any_of(max_age 30d, max_versions 2)) " +
-				"(deletes cells that the old rule keeps and the new one does not) [T09]",
-		},
-		{ // the newest cell was kept at any age
-			allOf(maxAge(7), maxVersions(1)), store.Family{GC: maxAge(7)}, "shorter_age+fewer_versions:t/m",
-			"all_of(max_age 7d, max_versions 1) → max_age 7d (deletes data older than 7d) [T09]",
-		},
-		{maxAge(7), store.Family{GC: allOf(maxAge(7), maxVersions(3))}, "rule:t/m", "max_age 7d → all_of(max_age 7d, max_versions 3) (" + replicated + ") [T10]"},
-		{maxAge(7), store.Family{GC: anyOf(maxAge(7), allOf(maxAge(7), maxVersions(3)))}, "rule:t/m", "max_age 7d → any_of(max_age 7d, all_of(max_age 7d, max_versions 3))"},
-		{ // equal rules have the same form
-			anyOf(maxVersions(3), maxAge(7)), store.Family{GC: anyOf(anyOf(maxAge(30)), maxVersions(3))}, "rule:t/m",
-			"any_of(max_age 7d, max_versions 3) → any_of(max_age 30d, max_versions 3)",
-		},
+		{codec.GCRule{}, store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age+fewer_versions:t/m"},
+		{maxAge(7), store.Family{GC: maxVersions(3)}, "fewer_versions:t/m"},
+		{allOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m"},
+		{allOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(maxAge(7), maxVersions(2))}, "shorter_age+fewer_versions:t/m"},
+		// a cell of 10 days and the third of its column is lost, though neither limit alone loses one
+		{anyOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(anyOf(maxAge(30), maxVersions(2)), anyOf(maxAge(7), maxVersions(3)))}, "shorter_age+fewer_versions:t/m"},
+		// the newest cell was kept at any age
+		{allOf(maxAge(7), maxVersions(1)), store.Family{GC: maxAge(7)}, "shorter_age+fewer_versions:t/m"},
+		{maxAge(7), store.Family{GC: allOf(maxAge(7), maxVersions(3))}, "rule:t/m"},
 		// No rule.
-		{maxAge(7), store.Family{}, "drop_rule:t/m", "max_age 7d → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
-		{maxVersions(3), store.Family{}, "drop_rule:t/m", "max_versions 3 → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
+		{maxAge(7), store.Family{}, "drop_rule:t/m"},
 		// With a rollup.
-		{maxAge(7), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m", "max_age 7d → 30d (" + partial + ") [E28]"},
-		{maxAge(7), store.Family{GC: maxAge(98), Rollup: true}, "longer_age:t/m", "max_age 7d → 98d (" + partial + "; " + replicated + ") [E28, T10]"},
-		{maxAge(30), store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
-		{codec.GCRule{}, store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d; " + ruleless + ") [T09]"},
-		{
-			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m",
-			"any_of(max_age 30d, max_versions 3) → max_age 30d (" + partial + ") [E28]",
-		},
-		{
-			maxAge(7), store.Family{Rollup: true}, "drop_rule+longer_age:t/m",
-			"max_age 7d → keep forever (keeps every cell forever; " + partial + "; " + replicated + ") [E28, T10]",
-		},
+		{maxAge(7), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m"},
+		{maxAge(7), store.Family{GC: maxAge(98), Rollup: true}, "longer_age:t/m"},
+		{anyOf(maxAge(30), maxVersions(3)), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m"},
+		{maxAge(7), store.Family{Rollup: true}, "drop_rule+longer_age:t/m"},
 		// Expiry.
-		{
-			maxAge(30), store.Family{GC: second, Life: expiry}, "one_second:t/m",
-			"max_age 30d → 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
-		},
-		{
-			codec.GCRule{}, store.Family{GC: second, Life: expiry}, "one_second:t/m",
-			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family; " + ruleless + ") [T06]",
-		},
-		{
-			maxAge(7), store.Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m",
-			"max_age 7d → 30d (Bigtable applies max_age 30d to existing cells, regardless of what their timestamps mean) [T06]",
-		},
-		{
-			second, store.Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
-			"max_age 1s → 365d (Bigtable applies max_age 365d to existing cells, regardless of what their timestamps mean; " + replicated + ") [T06, T10]",
-		},
-		{second, store.Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}},
-			"one_second:t/m", "max_age 1s → 30d (its cell timestamps may be expiries, and expired cells would reappear) [T06]",
-		},
+		{maxAge(30), store.Family{GC: second, Life: expiry}, "one_second:t/m"},
+		{maxAge(7), store.Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m"},
+		{second, store.Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m"},
+		{second, store.Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}, "one_second:t/m"},
 	} {
-		t.Run(c.text, func(t *testing.T) {
-			got := planRule(t, c.have, c.want)
-			want := "~ rule of family m of table t: " + c.text
-			if got.Refused {
-				want += "\n  refused; to allow it: " + c.name
-			}
-			if got.Name() != c.name || got.Refused != (c.name != "rule:t/m") || got.String() != want {
-				t.Errorf("name %s, refused %v:\n%s\nwant\n%s", got.Name(), got.Refused, got, want)
-			}
-			if planRule(t, c.have, c.want, "other:t/m", c.name).Refused {
-				t.Error("refused although it is allowed")
-			}
-		})
+		got := planRule(t, c.have, c.want)
+		_, change, _ := strings.Cut(got.String(), ": ")
+		change, _, _ = strings.Cut(change, " (")
+		golden(t, change+", "+c.name, got.String()+"\n")
+		if got.Name() != c.name || got.Refused != (c.name != "rule:t/m") {
+			t.Errorf("name %s, refused %v: %s", got.Name(), got.Refused, got)
+		}
+		if planRule(t, c.have, c.want, "other:t/m", c.name).Refused {
+			t.Errorf("%s: refused although it is allowed", got)
+		}
 	}
 }
 
@@ -177,40 +142,12 @@ func TestPlanOrder(t *testing.T) {
 		"k1": {}, "k2": {keySchema: structType(hosts)}, "k3": {keySchema: structType(other)}, "k4": {keySchema: structType(other)},
 		"p1": {}, "p2": {protected: true}, "p3": {protected: true}, "p4": {}, "p5": {protected: true},
 	}
-	const want = `+ family new of table z: max_versions 1
-~ rule of family c of table z: max_age 2d → 1d (deletes data older than 1d) [T09]
-  refused; to allow it: shorter_age:z/c
-~ value type of family b of table z: SumAggregator → none (Bigtable cannot change the value type of an existing family)
-  refused; it cannot be allowed: give the family another name in the schema
-+ table y, split at 4 keys
-+ family m of table y: max_age 1d
-+ family l of table y: keep forever
-+ row key schema of table k1: host STRING, slot BYTES
-~ row key schema of table k3: → host STRING, slot BYTES (it has a different one, which Bigtable cannot change)
-  refused; it cannot be allowed: first remove the existing one (gcloud beta bigtable tables update)
-+ row key schema of table p1: host STRING, slot BYTES
-+ deletion protection of table p1
-~ deletion protection of table p3: on → off (the table, its families and its instance can then be deleted)
-  refused; to allow it: drop_protection:p3
-+ table p6
-+ deletion protection of table p6
-+ table p7
-? family new2 of table z: not in the schemas, left alone
-? family old of table z: not in the schemas, left alone
-? family m of table x: not in the schemas, left alone
-? row key schema of table k4: not in the schemas, left alone: GoogleSQL reads row keys by it, and fails on others
-? deletion protection of table p5: not in the schemas, left alone: Bigtable deletes neither the table nor its families
-`
 	plan := planFor(tables, live, nil, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
-	assert.Same(t, want, plan.String())
-	var names []string
+	names := ""
 	for _, c := range plan.Changes {
-		names = append(names, c.Name())
+		names += c.Name() + "\n"
 	}
-	if diff := cmp.Diff([]string{"family:z/new", "shorter_age:z/c", "value_type:z/b", "table:y", "family:y/m", "family:y/l", "row_key_schema:k1", "row_key_schema:k3",
-		"row_key_schema:p1", "deletion_protection:p1", "drop_protection:p3", "table:p6", "deletion_protection:p6", "table:p7"}, names); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	Golden(t, "order.txtar")(t, "plan", plan.String()+names)
 	if n := len(plan.Refused()); n != 4 || plan.Empty() {
 		t.Errorf("%d refused, empty %v", n, plan.Empty())
 	}

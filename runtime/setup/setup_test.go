@@ -256,21 +256,6 @@ func TestSetupRefuses(t *testing.T) {
 	same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(wanted.Families[0].GC), protocmp.Transform())
 }
 
-// A family with an aggregate type does not accept plain cells. Bigtable never removes
-// the type, whatever is allowed.
-func TestSetupValueType(t *testing.T) {
-	b := start(t)
-	sum := bigtable.Family{ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}}
-	must(t, b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": sum}}))
-	allow := setup.Options{Allow: []string{"value_type:t/f", "shorter_age:t/f"}}
-	plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{one(store.Family{GC: age(day)})}, allow)
-	want := `~ value type of family f of table t: SumAggregator → none (Bigtable cannot change the value type of an existing family)
-  refused; it cannot be allowed: give the family another name in the schema`
-	if err == nil || !strings.HasSuffix(err.Error(), want) || !plan.Empty() {
-		t.Errorf("changed %v, error %v, want %s", plan, err, want)
-	}
-}
-
 // A table that no server would accept is reported before anything is sent.
 func TestSetupImpossibleTables(t *testing.T) {
 	many := make([]string, 60)
@@ -364,19 +349,6 @@ func TestSetupRuleRoundTrip(t *testing.T) {
 			same(rt, "rule sent for "+key, got, wire(rule), protocmp.Transform())
 		}
 	})
-}
-
-// A row key schema is set once, and cannot be changed.
-func TestSetupKeepsRowKeySchema(t *testing.T) {
-	b, other := start(t), small
-	with := small
-	with.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
-	other.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "site"}, {Name: "slot", Bytes: true}}}
-	walk(t, on{b.Admin, nil}, setup.Options{}, nil,
-		stage{tables: []store.Table{small}, plan: planOf(made(small)...)},
-		stage{tables: []store.Table{with}, plan: planOf("+ row key schema of table t: host STRING, slot BYTES")},
-		stage{tables: []store.Table{with}},
-		stage{tables: []store.Table{other}, plan: "refused row_key_schema:t"})
 }
 
 // Setup sends a row key schema as Bigtable documents it, for new and existing tables. A
@@ -550,18 +522,6 @@ func (f *fake) count(call string) int {
 	return n
 }
 
-// The client drops fractions of a second, which the first run reports. The linter
-// rejects such an age (L10).
-func TestSetupFractionOfASecond(t *testing.T) {
-	b := start(t)
-	table := store.Table{ID: "t", Families: []store.Family{{Name: "f", GC: age(2500 * time.Millisecond)}}}
-	for _, change := range []string{"+ table t", "~ rule of family f of table t: max_age 2s → 2s500ms"} {
-		plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table})
-		same(t, "change", show(plan)[0], change)
-		same(t, "left", unsettled(err), []string{"rule:t/f"})
-	}
-}
-
 // busy is the error of the service while another request changes the same table.
 var busy = status.Error(codes.FailedPrecondition,
 	"Could not modify schema of projects/p/instances/i/tables/t due to concurrent modifications. "+
@@ -598,40 +558,6 @@ func TestSetupWaits(t *testing.T) {
 			t.Error("two runs wait in step")
 		}
 	})
-}
-
-// Errors from the real client, not from a fake: transient ones are retried, and others
-// are returned with the code and message of the service.
-func TestSetupThroughTheClient(t *testing.T) {
-	t.Parallel()
-	for _, method := range []string{"CreateTable", "ModifyColumnFamilies"} {
-		for _, failure := range []error{
-			status.Error(codes.Unavailable, "try again"), busy,
-			status.Error(codes.PermissionDenied, "Missing IAM permission: bigtable.tables.create"), status.Error(codes.InvalidArgument, "no such rule"),
-		} {
-			b := start(t)
-			if method != "CreateTable" {
-				_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{{ID: "t"}})
-				must(t, err)
-			}
-			failures := 0
-			admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(
-				func(ctx context.Context, name string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-					if strings.HasSuffix(name, "/"+method) && failures == 0 {
-						failures++
-						return failure
-					}
-					return next(ctx, name, req, reply, conn, opts...)
-				}))
-			must(t, err)
-			defer admin.Close()
-			_, err = setup.Setup(t.Context(), admin, nil, []store.Table{{ID: "t", Families: small.Families[:1]}})
-			passes := kindOfFault{err: failure}.passes()
-			if failures != 1 || passes != (err == nil) || !passes && (status.Code(err) != status.Code(failure) || !strings.Contains(err.Error(), status.Convert(failure).Message())) {
-				t.Errorf("%s: error %v, want %v", method, err, failure)
-			}
-		}
-	}
 }
 
 func TestSetupEnds(t *testing.T) {

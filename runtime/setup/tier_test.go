@@ -16,7 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// A tier is created with the table, changed, left alone by a schema without it, and removed by name.
+// A tier is created with a table, about which another schema says nothing, changed, left alone by a schema without it, and removed by name.
 func TestSetupTier(t *testing.T) {
 	b := start(t)
 	of := func(tier codec.Tier) store.Table {
@@ -36,7 +36,7 @@ func TestSetupTier(t *testing.T) {
 		return stage{[]store.Table{of(tier)}, allow, plan, live}
 	}
 	walk(t, on{b.Admin, nil}, setup.Options{}, live,
-		stageOf(codec.Tier(60*day), "", planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d", "+ deletion protection of table t")...), is(60)),
+		stage{[]store.Table{small, of(codec.Tier(60 * day))}, "", planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d", "+ deletion protection of table t")...), is(60)},
 		stageOf(codec.Tier(60*day), "", "", is(60)),
 		stageOf(codec.Tier(30*day), "", "~ infrequent access tier of table t: cells older than 60d → cells older than 30d\n", is(30)),
 		stageOf(codec.Tier(90*day), "", "~ infrequent access tier of table t: cells older than 30d → cells older than 90d"+younger, is(90)),
@@ -45,15 +45,6 @@ func TestSetupTier(t *testing.T) {
 		stageOf(codec.SSDOnly, "drop_tier:t", "~ infrequent access tier of table t: cells older than 90d → none"+all, is(0)),
 		stageOf(codec.SSDOnly, "", "", is(0)),
 		stageOf(codec.Tier(45*day), "", "+ infrequent access tier of table t: cells older than 45d\n", is(45)))
-}
-
-// Schemas that share a table agree about its tier, or leave it to one of them.
-func TestSetupSharedTier(t *testing.T) {
-	b := start(t)
-	with, without := small, small
-	with.Tier = codec.Tier(60 * day)
-	walk(t, on{b.Admin, nil}, setup.Options{}, nil,
-		stage{tables: []store.Table{without, with}, plan: planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d")...)})
 }
 
 // An instance that cannot have tiers is named as the likely reason of an error, and nothing that is
