@@ -57,9 +57,7 @@ func (s adminSteps) setup(table store.Table) []setup.Change {
 		}
 		plan, err = setup.Setup(s.t.Context(), s.admin, s.b.Client, []store.Table{table}, o)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return plan.Changes
 }
 
@@ -123,16 +121,12 @@ func adminCopies(t *testing.T) map[string]adminCopy {
 		"a table":                 {steps: [3]func(s adminSteps) []setup.Change{nil, set(all), set(all)}, schema: all},
 		"a table and the history": {steps: [3]func(s adminSteps) []setup.Change{nil, set(&old), set(&new)}, schema: &new},
 		"a table, which was deleted": {steps: [3]func(s adminSteps) []setup.Change{nil, set(plain), func(s adminSteps) []setup.Change {
-			if err := s.admin.DeleteTable(s.t.Context(), "t"); err != nil {
-				s.t.Fatal(err)
-			}
+			must(s.t, s.admin.DeleteTable(s.t.Context(), "t"))
 			return nil
 		}}, unmanaged: []string{"t"}},
 		"a family": three(half, plain, aged(2)),
 		"a family, which was deleted": {steps: [3]func(s adminSteps) []setup.Change{set(half), set(plain), func(s adminSteps) []setup.Change {
-			if err := s.admin.DeleteColumnFamily(s.t.Context(), "t", "b"); err != nil {
-				s.t.Fatal(err)
-			}
+			must(s.t, s.admin.DeleteColumnFamily(s.t.Context(), "t", "b"))
 			return nil
 		}}, schema: half, unmanaged: []string{"t/b"}},
 		"a rule":           three(plain, aged(30), aged(90), "~ rule of family a of table t: max_age 30d → 90d"),
@@ -196,14 +190,10 @@ func (c *adminCopy) check(s adminSteps, name string) {
 		schemas = append(schemas, *c.schema)
 	}
 	unmanaged, err := setup.UnknownTables(s.t.Context(), s.admin, schemas)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	for mended := false; ; mended = true {
 		plan, err := setup.Setup(s.t.Context(), s.admin, s.b.Client, schemas, setup.Options{DryRun: true})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 		plan.Changes = slices.DeleteFunc(plan.Changes, func(c setup.Change) bool { return c.Kind == "row_key_schema" }) // the server drops it
 		if mended && !plan.Empty() {
 			s.t.Errorf("%s: not mended: %s", name, plan)

@@ -308,24 +308,6 @@ func TestSetupImpossibleTables(t *testing.T) {
 	}
 }
 
-// UnknownTables does not report tables with another prefix or in the schemas.
-func TestUnknownTables(t *testing.T) {
-	b := start(t)
-	for _, id := range []string{"x_t", "x_old", "t", "y_t", "x_a"} {
-		must(t, b.Admin.CreateTable(t.Context(), id))
-	}
-	for prefix, want := range map[string][]setup.Unmanaged{
-		"x_": {{Table: "x_a"}, {Table: "x_old"}},
-		"":   {{Table: "x_a"}, {Table: "x_old"}, {Table: "x_t"}, {Table: "y_t"}},
-		"z_": nil,
-	} {
-		got, err := setup.UnknownTables(t.Context(), b.Admin, []store.Table{small, {ID: "none"}}, setup.Options{TablePrefix: prefix})
-		must(t, err)
-		same(t, "strays under "+prefix, got, want)
-	}
-	same(t, "text", setup.Unmanaged{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
-}
-
 // A rule has the size that the linter computes, is read back as the same rule, and a
 // second run has nothing to do.
 func TestSetupRuleRoundTrip(t *testing.T) {
@@ -566,6 +548,7 @@ func TestSetupEnds(t *testing.T) {
 		<-ctx.Done()
 		return status.FromContextError(ctx.Err()).Err()
 	}
+	slow := func(context.Context, string) error { time.Sleep(40 * time.Second); return nil }
 	for _, c := range []struct {
 		name    string
 		before  func(context.Context, string) error
@@ -578,6 +561,7 @@ func TestSetupEnds(t *testing.T) {
 		{"unavailable, the caller's deadline", unavailable, setup.Options{}, 3 * time.Second, 3 * time.Second},
 		{"unavailable, the caller's deadline alone", unavailable, setup.Options{Timeout: store.NoTimeout}, time.Hour, time.Hour},
 		{"a call hangs", hanging, setup.Options{Timeout: time.Second}, 0, time.Second},
+		{"each call is slow", slow, setup.Options{}, 0, 240 * time.Second}, // the timeout is that of a call
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -590,39 +574,21 @@ func TestSetupEnds(t *testing.T) {
 				f := &fake{before: c.before}
 				began := time.Now()
 				plan, err := setup.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}}, c.options)
-				if !errors.Is(err, context.DeadlineExceeded) || !plan.Empty() {
-					t.Errorf("changes %v, error %v, want that the deadline passed", plan, err)
+				if ends := c.name != "each call is slow"; errors.Is(err, context.DeadlineExceeded) != ends || plan.Empty() != ends {
+					t.Errorf("changes %v, error %v, want that the deadline passed: %v", plan, err, ends)
 				}
-				if code := status.Code(err); code != codes.Unavailable && code != codes.DeadlineExceeded {
+				if code := status.Code(err); err != nil && code != codes.Unavailable && code != codes.DeadlineExceeded {
 					t.Errorf("code %v of error %v, want the server's", code, err)
 				}
 				if took := time.Since(began); took != c.want {
 					t.Errorf("took %v, want %v", took, c.want)
 				}
-				if slices.Contains(f.calls, "info u") {
+				if err != nil && slices.Contains(f.calls, "info u") {
 					t.Error("it went on with the next table")
 				}
 			})
 		})
 	}
-}
-
-// The timeout applies to each request: many slow ones may take longer.
-func TestSetupTimeoutIsPerRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fake{before: func(context.Context, string) error {
-			time.Sleep(40 * time.Second)
-			return nil
-		}}
-		began := time.Now()
-		plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
-		if err != nil || len(plan.Changes) != 4 {
-			t.Errorf("changes %v, error %v", plan, err)
-		}
-		if took := time.Since(began); took != 240*time.Second {
-			t.Errorf("took %v, want 240s", took)
-		}
-	})
 }
 
 // Setup ends with its context, also if the context has another cause.
