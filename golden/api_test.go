@@ -56,71 +56,12 @@ func TestAPI(t *testing.T) {
 		case len(all) == 0:
 			t.Errorf("%s exports nothing", folder)
 		case *update:
-			if err := os.WriteFile(file, []byte(strings.Join(all, "")), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, os.WriteFile(file, []byte(strings.Join(all, "")), 0o666))
 		case changes != nil:
 			t.Errorf("%s has another API than golden/api: what is gone breaks programs of users; what is new must be kept from now on\n"+
 				"%sif this is meant: go test ./golden -run TestAPI -update", folder, strings.Join(changes, ""))
 		}
 	}
-}
-
-// TestAPILines checks how declarations are written.
-func TestAPILines(t *testing.T) {
-	const src = `package p
-const (
-	A Kind = iota
-	B
-	c
-	Most = 10
-)
-type Kind int
-var ErrX, errY = errors.New("x"), errors.New("y")
-var Table = Row[int]{1}
-type Row[E any] struct {
-	Value, Other E
-	hidden, base int
-	inner
-	*Base
-	Do func(ctx context.Context, a, b int) (err error)
-}
-type inner struct{}
-func (inner) Hoisted(x int) {}
-func (inner) hidden() {}
-func (r *Row[E]) Set(value ...E) error { return nil }
-type Base = other.Base
-type Able interface {
-	Kind
-	Do(ctx context.Context) (n int, err error)
-	hide()
-}
-func New[E Able](f func(x E) bool, m map[string]struct{ X int }) (*Row[E], error) { return nil, nil }
-func private() {}
-`
-	folder := t.TempDir()
-	assert.Must(t, os.WriteFile(filepath.Join(folder, "p.go"), []byte(src), 0o600))
-	assert.Must(t, os.WriteFile(filepath.Join(folder, "p_test.go"), []byte("package p\nfunc Tested() {}\n"), 0o600))
-	assert.Same(t, `const A Kind
-const B Kind
-const Most = 10
-func New[E Able](func(E) bool, map[string]struct{ X int }) (*Row[E], error)
-method (*Row[E]) Set(...E) error
-method (Row) Hoisted(int)
-type Able interface
-type Able interface, Do(context.Context) (int, error)
-type Able interface, embedded Kind
-type Able interface, unexported methods
-type Base = other.Base
-type Kind int
-type Row struct, Do func(context.Context, int, int) error
-type Row struct, Other E
-type Row struct, Value E
-type Row struct, embedded *Base
-type Row[E any] struct
-var ErrX error
-var Table Row[int]
-`, strings.Join(slices.Sorted(maps.Keys(readAPI(t, folder, nil).lines)), ""))
 }
 
 // api is what a package exports, a declaration a line, in the notation of api/*.txt of Go's repository. It is read from the
@@ -142,13 +83,9 @@ func readAPI(t *testing.T, folder string, types []string) *api {
 			parsed, err = append(parsed, file), failed
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	pkg, err := doc.NewFromFiles(a.files, parsed, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	if a.types == nil {
 		a.values(pkg.Consts)
 		a.values(pkg.Vars)

@@ -1,12 +1,8 @@
 package golden
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,15 +13,11 @@ var undocumentedErrors = map[string]string{
 }
 
 // TestErrorsAreDocumented: the manual lists every exported error of the runtime, so that
-// a caller can find out when it occurs.
+// a caller can find out when it occurs. TestAPI checks the lists of what is exported.
 func TestErrorsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/reference/errors.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual := string(text)
+	manual := read(t, "docs/reference/errors.md")
 	for _, pkg := range []string{"codec", "setup", "store", "window"} {
-		names := exportedErrors(t, filepath.Join("../runtime", pkg))
+		names := exportedBy(t, pkg, `^(?:var (Err\w+)|type (\w+Error)) `)
 		if len(names) < 5 {
 			t.Errorf("package %s: only %d errors", pkg, len(names))
 		}
@@ -39,24 +31,16 @@ func TestErrorsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestOptionsAreDocumented: the manual lists every option of the runtime.
+// TestOptionsAreDocumented: the manual lists every option of the runtime. Those of backfills are listed with the flags of the
+// command.
 func TestOptionsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/reference/options.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The options of backfills are listed with the flags of the command.
-	backfills, err := os.ReadFile("../docs/reference/backfills.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual := string(text) + string(backfills)
+	manual := read(t, "docs/reference/options.md") + read(t, "docs/reference/backfills.md")
 	for pkg, least := range map[string]int{"setup": 8, "store": 30} {
-		fields := optionFields(t, filepath.Join("../runtime", pkg))
+		fields := exportedBy(t, pkg, `^type (?:\w*Options|Operation) struct, (\w+) `)
 		if len(fields) < least {
 			t.Errorf("package %s: only %d options", pkg, len(fields))
 		}
-		for field := range fields {
+		for _, field := range fields {
 			if !strings.Contains(manual, "`"+field+"`") {
 				t.Errorf("the manual does not list the option %s of package %s", field, pkg)
 			}
@@ -64,78 +48,14 @@ func TestOptionsAreDocumented(t *testing.T) {
 	}
 }
 
-// optionFields returns the exported fields of the structs of options in a package, and of
-// Operation.
-func optionFields(t *testing.T, dir string) map[string]bool {
+// exportedBy returns the names that a package of the runtime exports and a pattern captures, each once.
+func exportedBy(t *testing.T, pkg, pattern string) (out []string) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := map[string]bool{}
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok || !spec.Name.IsExported() || !strings.HasSuffix(spec.Name.Name, "Options") && spec.Name.Name != "Operation" {
-				return true
-			}
-			options, ok := spec.Type.(*ast.StructType)
-			if !ok {
-				return true
-			}
-			for _, f := range options.Fields.List {
-				for _, name := range f.Names {
-					if name.IsExported() {
-						fields[name.Name] = true
-					}
-				}
-			}
-			return true
-		})
-	}
-	return fields
-}
-
-// exportedErrors returns the exported error variables and types of a package.
-func exportedErrors(t *testing.T, dir string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			general, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, s := range general.Specs {
-				switch s := s.(type) {
-				case *ast.ValueSpec:
-					for _, name := range s.Names {
-						if strings.HasPrefix(name.Name, "Err") {
-							names = append(names, name.Name)
-						}
-					}
-				case *ast.TypeSpec:
-					if s.Name.IsExported() && strings.HasSuffix(s.Name.Name, "Error") {
-						names = append(names, s.Name.Name)
-					}
-				}
-			}
+	for _, m := range regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(read(t, "golden/api/"+pkg+".txt"), -1) {
+		if name := strings.Join(m[1:], ""); name != "embedded" {
+			out = append(out, name)
 		}
 	}
-	return names
+	slices.Sort(out)
+	return slices.Compact(out)
 }

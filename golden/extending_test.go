@@ -2,11 +2,9 @@ package golden
 
 import (
 	"fmt"
-	"go/parser"
-	"go/scanner"
+	"go/ast"
 	"go/token"
-	"io/fs"
-	"os"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -16,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -42,15 +41,11 @@ var extensions = []struct {
 // the notes after the names. A list that becomes longer than it was needs a better place for
 // what the new file decides, rather than a greater number here.
 func TestExtending(t *testing.T) {
-	const page = "../docs/extending.md"
-	sources := extensibleSources(t)
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const page = "docs/extending.md"
+	all := extensibleSources(t)
 	for _, e := range extensions {
 		var files []string
-		for name, tokens := range sources {
+		for name, tokens := range all {
 			if slices.ContainsFunc(tokens.identifiers, e.identifiers.MatchString) || slices.ContainsFunc(tokens.literals, e.literals.MatchString) {
 				files = append(files, name)
 			}
@@ -60,14 +55,14 @@ func TestExtending(t *testing.T) {
 		if len(files) > e.most {
 			t.Errorf("%s changes %d files, and at most %d are expected", e.kind, len(files), e.most)
 		}
-		checkGenerated(t, page, "<!-- "+e.kind+" -->\n", "<!-- end of "+e.kind+" -->", fileList(string(text), e.kind, files))
+		checkGenerated(t, page, "<!-- "+e.kind+" -->\n", "<!-- end of "+e.kind+" -->", fileList(read(t, page), e.kind, files))
 	}
 }
 
 // TestPatternFiles checks that no pattern is named in many files: code asks for facts instead.
 func TestPatternFiles(t *testing.T) {
 	const most = 9
-	sources := extensibleSources(t)
+	all := extensibleSources(t)
 	for _, p := range codec.Patterns() {
 		if p == codec.Latest {
 			continue // an ordinary word
@@ -78,7 +73,7 @@ func TestPatternFiles(t *testing.T) {
 				slices.ContainsFunc(literals, func(text string) bool { return strings.Contains(text, p.String()) })
 		}
 		var files []string
-		for name, tokens := range sources {
+		for name, tokens := range all {
 			if names(tokens.identifiers, tokens.literals) {
 				files = append(files, name)
 			}
@@ -118,74 +113,40 @@ type sourceTokens struct{ identifiers, literals []string }
 func extensibleSources(t *testing.T) map[string]sourceTokens {
 	t.Helper()
 	out, tests := map[string]sourceTokens{}, map[string]bool{}
-	for _, top := range []string{"cmd", "gen", "runtime", "templates"} {
-		err := fs.WalkDir(os.DirFS(".."), top, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "example" || d.Name() == "conformance"):
-				return fs.SkipDir
-			case d.IsDir() || strings.HasSuffix(name, "_test.go"):
-				return nil
-			}
-			src, err := os.ReadFile(filepath.Join("..", name))
-			switch {
-			case err != nil:
-				return err
-			case strings.HasPrefix(name, "templates/") && path.Ext(name) != ".go":
-				out[name] = sourceTokens{literals: strings.Fields(string(src))}
-			case path.Ext(name) == ".go":
-				out[name] = tokensOf(src)
-				tests[path.Dir(name)] = tests[path.Dir(name)] || importsTesting(src)
-			}
-			return nil
+	for name, file := range sources(t, "") {
+		if strings.HasPrefix(name, "runtime/beamstore/example/") || strings.HasPrefix(name, "runtime/internal/conformance/") {
+			continue
+		}
+		out[name] = tokensOf(file)
+		tests[path.Dir(name)] = tests[path.Dir(name)] || slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+			return i.Path.Value == `"testing"` || i.Path.Value == `"pgregory.net/rapid"` // as only those of packages for tests do
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
-	for name := range out {
-		if tests[path.Dir(name)] {
-			delete(out, name)
-		}
+	starters, err := filepath.Glob("../templates/*/*")
+	assert.Must(t, err)
+	for _, name := range starters {
+		name = strings.TrimPrefix(filepath.ToSlash(name), "../")
+		out[name] = sourceTokens{literals: strings.Fields(read(t, name))}
 	}
+	maps.DeleteFunc(out, func(name string, _ sourceTokens) bool { return tests[path.Dir(name)] })
 	if len(out) < 300 {
 		t.Fatalf("only %d source files", len(out))
 	}
 	return out
 }
 
-// importsTesting reports whether a file imports package testing or rapid, as only those of
-// packages for tests do.
-func importsTesting(src []byte) bool {
-	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly)
-	if err != nil {
-		return false
-	}
-	for _, i := range file.Imports {
-		if i.Path.Value == `"testing"` || i.Path.Value == `"pgregory.net/rapid"` {
-			return true
-		}
-	}
-	return false
-}
-
-// tokensOf scans a Go file.
-func tokensOf(src []byte) sourceTokens {
-	var s scanner.Scanner
-	var out sourceTokens
-	files := token.NewFileSet()
-	s.Init(files.AddFile("", files.Base(), len(src)), src, nil, 0)
-	for {
-		switch _, tok, text := s.Scan(); tok {
-		case token.EOF:
-			return out
-		case token.IDENT:
-			out.identifiers = append(out.identifiers, text)
-		case token.STRING:
-			if value, err := strconv.Unquote(text); err == nil {
+// tokensOf returns the tokens of a Go file.
+func tokensOf(file *ast.File) (out sourceTokens) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			out.identifiers = append(out.identifiers, n.Name)
+		case *ast.BasicLit:
+			if value, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
 				out.literals = append(out.literals, value)
 			}
 		}
-	}
+		return true
+	})
+	return out
 }

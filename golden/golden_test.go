@@ -23,6 +23,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -73,9 +75,7 @@ func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Resul
 		t.Fatalf("%s: no schemas", c.path)
 	}
 	result, err := gen.Generate(inputs, emit.Target{ImportPath: root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	var out []txtar.File
 	text := result.Diagnostics.Format(func(file string) []byte {
 		i := slices.IndexFunc(inputs, func(in gen.Input) bool { return in.Name == file })
@@ -116,26 +116,16 @@ func TestGolden(t *testing.T) {
 	}
 	for range 2 { // the second time as edits of what was saved
 		for path, got := range results {
-			if err := archive.Save(path, got); err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, archive.Save(path, got))
 		}
 	}
 }
 
 // TestExamples compares the code of the example schemas with that in generated/, which has every type.
 func TestExamples(t *testing.T) {
-	paths, err := filepath.Glob("../schemas/*.yaml")
-	if err != nil || len(paths) == 0 {
-		t.Fatal(paths, err)
-	}
-	var inputs []gen.Input
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs = append(inputs, gen.Input{Name: path, Text: text, Source: strings.TrimPrefix(filepath.ToSlash(path), "../")})
+	inputs := corpus.Inputs(t, "../schemas/*.yaml")
+	for i := range inputs {
+		inputs[i].Source = inputs[i].Name
 	}
 	result, err := gen.Generate(inputs, emit.Target{ImportPath: "github.com/btgen-dev/btgen/generated"})
 	if err != nil || result.Diagnostics.HasErrors() {
@@ -143,9 +133,7 @@ func TestExamples(t *testing.T) {
 	}
 	for _, f := range result.Files {
 		want, err := os.ReadFile("../generated/" + f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		if diff := cmp.Diff(string(want), string(f.Content)); diff != "" {
 			t.Fatalf("%s: run go run ./cmd/btgen generate (-file +generated)\n%s", f.Path, diff)
 		}
@@ -181,9 +169,7 @@ func compile(t *testing.T, all []goldenCase) {
 		_, result := c.generate(t, "github.com/btgen-dev/btgen/golden/"+dir+"/"+name)
 		for _, f := range result.Files {
 			path := filepath.Join(dir, name, filepath.FromSlash(f.Path))
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			if err := os.WriteFile(path, f.Content, 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -2,8 +2,6 @@ package golden
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,25 +14,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // checkGenerated compares, or with -update writes, the part of a page between two
 // marks.
 func checkGenerated(t *testing.T, page, begin, end, want string) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(text), begin)
+	before, rest, begins := strings.Cut(read(t, page), begin)
 	got, after, ends := strings.Cut(rest, end)
 	if !begins || !ends {
 		t.Fatalf("%s does not contain %q and %q", page, begin, end)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, os.WriteFile(filepath.Join("..", page), []byte(before+begin+want+end+after), 0o666))
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -59,11 +53,7 @@ func pages(t *testing.T) []string {
 // readPage returns the text of a page without fenced blocks and code spans.
 func readPage(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fenced.ReplaceAllString(string(text), "")
+	return fenced.ReplaceAllString(read(t, name), "")
 }
 
 var (
@@ -137,37 +127,22 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestAnchors compares the anchors of headings with those of GitHub.
-func TestAnchors(t *testing.T) {
-	got := anchors("# Patterns and time to live\n## `btgen lint`, K01: why?\n<a id=\"x\"></a>\n## Same\n## Same\n")
-	want := map[string]bool{"patterns-and-time-to-live": true, "btgen-lint-k01-why": true, "x": true, "same": true, "same-1": true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
 // TestReadmeIsShort checks that the README is an introduction, and that it or the list of
 // reference pages links to every page of the manual.
 func TestReadmeIsShort(t *testing.T) {
 	const most = 220
-	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lines := strings.Count(string(text), "\n"); lines > most {
+	text := read(t, "README.md")
+	if lines := strings.Count(text, "\n"); lines > most {
 		t.Errorf("README.md has %d lines, of at most %d: move something to docs", lines, most)
 	}
 	const list = "docs/reference/README.md"
-	reference, err := os.ReadFile(filepath.Join("..", list))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := read(t, list)
 	for _, name := range pages(t) {
 		listed, ofReference := strings.CutPrefix(name, "docs/reference/")
 		switch {
-		case ofReference && name != list && !strings.Contains(string(reference), "]("+listed+")"):
+		case ofReference && name != list && !strings.Contains(reference, "]("+listed+")"):
 			t.Errorf("%s does not link to %s", list, name)
-		case !ofReference && strings.HasPrefix(name, "docs/") && !strings.Contains(string(text), "]("+name+")"):
+		case !ofReference && strings.HasPrefix(name, "docs/") && !strings.Contains(text, "]("+name+")"):
 			t.Errorf("README.md does not link to %s", name)
 		}
 	}
@@ -176,45 +151,23 @@ func TestReadmeIsShort(t *testing.T) {
 // module is the prefix of the import paths of this module.
 const module = "github.com/btgen-dev/btgen/"
 
-// isModule reports whether a folder is a module of its own.
-func isModule(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "go.mod"))
-	return err == nil
-}
-
-// packages returns the packages of this module that its commands use, with their
-// imports among them.
+// packages returns the packages of this module that its commands use, with their imports among them.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	imports := map[string][]string{}
-	for _, top := range []string{"cmd", "gen", "runtime", "templates"} {
-		err := fs.WalkDir(os.DirFS(".."), top, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "testdata" || isModule(filepath.Join("..", name))):
-				return fs.SkipDir
-			case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
-				return nil
+	for name, file := range sources(t, "") {
+		pkg := path.Dir(name)
+		if strings.HasPrefix(pkg, "runtime/beamstore") {
+			continue // a module of its own
+		}
+		if _, known := imports[pkg]; !known {
+			imports[pkg] = nil
+		}
+		for _, i := range file.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
+			if ours && !slices.Contains(imports[pkg], imported) {
+				imports[pkg] = append(imports[pkg], imported)
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, parser.ImportsOnly)
-			if err != nil {
-				return err
-			}
-			pkg := path.Dir(name)
-			if _, known := imports[pkg]; !known {
-				imports[pkg] = nil
-			}
-			for _, i := range file.Imports {
-				imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
-				if ours && !slices.Contains(imports[pkg], imported) {
-					imports[pkg] = append(imports[pkg], imported)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	return imports
@@ -266,10 +219,10 @@ func drawing(imports map[string][]string) string {
 // TestArchitecture checks that the drawing matches the imports, and that the page names
 // exactly the existing packages.
 func TestArchitecture(t *testing.T) {
-	const page = "../docs/architecture.md"
+	const page = "docs/architecture.md"
 	imports := packages(t)
 	checkGenerated(t, page, "<!-- packages -->\n", "<!-- end of packages -->", drawing(imports))
-	text := readPage(t, "docs/architecture.md")
+	text := readPage(t, page)
 	for pkg := range imports {
 		if !strings.Contains(text, "`"+pkg+"`") {
 			t.Errorf("%s does not name package %s", page, pkg)

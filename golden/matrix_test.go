@@ -72,5 +72,5 @@ func matrix() string {
 
 // TestManualMatrix compares the table in the manual.
 func TestManualMatrix(t *testing.T) {
-	checkGenerated(t, "../docs/patterns.md", "<!-- matrix -->\n", "<!-- end of matrix -->", matrix())
+	checkGenerated(t, "docs/patterns.md", "<!-- matrix -->\n", "<!-- end of matrix -->", matrix())
 }

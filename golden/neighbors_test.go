@@ -14,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestNeighbors compares the files for other tools with reviewed ones. The module in neighbors
@@ -26,15 +27,11 @@ func TestNeighbors(t *testing.T) {
 	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {
 			a, err := archive.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, err)
 			c := goldenCase{path, a}
 			got := c.neighbors(t)
 			if *update {
-				if err := archive.Save(path, got); err != nil {
-					t.Fatal(err)
-				}
+				assert.Must(t, archive.Save(path, got))
 				return
 			}
 			if diff := cmp.Diff(texts(c.wanted()), texts(got)); diff != "" {

@@ -212,3 +212,14 @@ func TestVariation(t *testing.T) {
 }
 
 var compare = assert.Same
+
+// Comments of generated code show keys on one line: those that are not printable are
+// quoted.
+func TestShowKey(t *testing.T) {
+	for key, want := range map[string]string{
+		"us-west2#3698": "us-west2#3698", "größe": "größe", "a b": "a b",
+		"": `""`, "a\nb": `"a\nb"`, "\xca\xfe": `"\xca\xfe"`, "\u202e": `"\u202e"`,
+	} {
+		compare(t, want, ShowKey(key))
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -41,10 +42,10 @@ func TestTimeInKeys(t *testing.T) {
 	text, anything := func(s string) codec.KeyPiece { return codec.KeyPiece{Text: s} }, codec.KeyPiece{Any: true}
 	first := codec.KeyPieces{text("host#"), anything, text("#2021-03-05T09#kind")}
 	rest := codec.KeyPieces{text("host#"), anything, text("#"), {Text: "2021-03-05T10", High: "2021-03-05T11"}, text("#kind")}
-	compare(t, `host#\C*#2021-03-05T09#kind`, first.Regexp())
-	compare(t, `host#\C*#2021-03-05T1(?:[\x30-\x31])#kind`, rest.Regexp())
+	assert.Same(t, `host#\C*#2021-03-05T09#kind`, first.Regexp())
+	assert.Same(t, `host#\C*#2021-03-05T1(?:[\x30-\x31])#kind`, rest.Regexp())
 	filters := requests[0].Filter.(scan.Chain)
-	compare(t, scan.Interleave{
+	assert.Same(t, scan.Interleave{
 		scan.Chain{scan.Keys{first}, scan.ColumnRange{Families: []string{"m"}, Begin: "\x07\x08"}},
 		scan.Keys{rest},
 	}, filters[0])

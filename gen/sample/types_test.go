@@ -12,10 +12,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestSamples checks that each type has all samples, and that these are values of the type.
+// TestSamples checks that each type has all samples, that these are values of the type, and that blobs keep them.
 func TestSamples(t *testing.T) {
 	for _, typ := range schema.Types() {
-		f := &layout.Field{Name: "field", Type: typ, Enum: codec.Enum{{Number: 1, Name: "a"}, {Number: 2, Name: "b"}}}
+		f := &layout.Field{Name: "field", Number: 1, Type: typ, Enum: codec.Enum{{Number: 1, Name: "a"}, {Number: 2, Name: "b"}}}
 		own := samples[typ]
 		if own.field == nil || own.vary == nil {
 			t.Errorf("samples lacks type %s", typ)
@@ -37,6 +37,12 @@ func TestSamples(t *testing.T) {
 		}
 		for _, v := range all {
 			assert.Is(t, nil, value.Check(f, v, layout.FiniteFloats), typ)
+			for _, format := range []layout.Format{layout.Protobuf, layout.JSONText} {
+				got, blob := []any{nil}, value.NewBlob([]layout.Field{*f}, format)
+				if err := blob.Parse(got, blob.Append(nil, []any{v})); err != nil || !value.Equal(v, got[0]) {
+					t.Errorf("%s in format %v: %v is read as %v, %v", typ, format, v, got[0], err)
+				}
+			}
 		}
 	}
 	if got, want := NumberedValue(&layout.Field{Type: schema.Duration}, codec.KeyForm{}, Numbered{Fitting: 3}), time.Duration(3); got != want {

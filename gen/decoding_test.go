@@ -1,4 +1,4 @@
-package googlesql
+package gen_test
 
 import (
 	"encoding/binary"
@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -40,7 +42,7 @@ func TestDecodings(t *testing.T) {
 		for _, text := range []bool{false, true} {
 			f := &layout.Field{Name: "f", Type: typ, Enum: codec.Enum{{Number: 2, Name: "busy"}}}
 			as := encodingOf(text)
-			d := DecodingOf(f, as)
+			d := googlesql.DecodingOf(f, as)
 			for _, v := range values {
 				cell := value.Append(nil, f, as, v)
 				got, ok := decode(d, cell)
@@ -53,7 +55,13 @@ func TestDecodings(t *testing.T) {
 			}
 		}
 	}
-	assert.Same(t, 14, len(extremes))
+	assert.Same(t, len(schema.Types()), len(extremes))
+	// SQL and the columns of BigQuery know all types, too, which the example schemas have.
+	on := schema.Value[bool]{V: true}
+	bigQuery := &schema.BigQuery{Dataset: "p.d", Instance: "projects/p/instances/i"}
+	if files, found := neighbor.Files(resolved(t).Layouts, &schema.Config{LogicalViews: on, BigQuery: bigQuery}); len(files) == 0 {
+		t.Error(found)
+	}
 }
 
 // encodingOf returns the encoding of values as text or binary.
@@ -65,7 +73,7 @@ func encodingOf(text bool) codec.Values {
 }
 
 // decode decodes a cell as BigQuery documents: BINARY is HBase's Bytes.toBytes, and TEXT is text.
-func decode(d Decoding, cell []byte) (any, bool) {
+func decode(d googlesql.Decoding, cell []byte) (any, bool) {
 	switch d.Type + " " + d.Encoding {
 	case "BYTES ":
 		return cell, true
@@ -94,7 +102,7 @@ func decode(d Decoding, cell []byte) (any, bool) {
 }
 
 // decoded is what a query should return for a value, as the remarks describe it.
-func decoded(d Decoding, f *layout.Field, text bool, v any) any {
+func decoded(d googlesql.Decoding, f *layout.Field, text bool, v any) any {
 	if d.Type == "BYTES" || d.Type == "STRING" { // the cell itself
 		cell := value.Append(nil, f, encodingOf(text), v)
 		if d.Type == "BYTES" {
@@ -120,14 +128,4 @@ func decoded(d Decoding, f *layout.Field, text bool, v any) any {
 		}
 	}
 	return v
-}
-
-// TestValueTypes checks that the decodings of each type are stated.
-func TestValueTypes(t *testing.T) {
-	for _, typ := range schema.Types() {
-		own := valueTypes[typ]
-		if own.binary == nil || own.text == nil || own.message == nil || own.columnBinary == nil || own.column == (Decoding{}) {
-			t.Errorf("valueTypes lacks type %s, or a part of it", typ)
-		}
-	}
 }

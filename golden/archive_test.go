@@ -1,0 +1,40 @@
+package golden
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
+)
+
+// TestArchiveEdits saves texts of few different lines as edits of each other: most lines have equal ones in wrong places.
+func TestArchiveEdits(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		assert.Must(t, os.WriteFile(path, []byte(text), 0o666))
+		return path
+	}
+	common := strings.Repeat("a line that both have\n", 20)
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "a\n", "b\n", " c\n", "-\n", "-- from\n", "+ to\n", "@@ -1 +1 @@\n"}), 1, 12).Draw(t, "lines"), "") + common
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		from, to := text.Draw(rt, "from"), text.Draw(rt, "to")
+		write("base.txtar", "-- s --\n-- want/x --\n"+from)
+		path := write("a.txtar", "-- s from base.txtar --\n")
+		assert.Must(rt, archive.Save(path, []txtar.File{{Name: "want/x", Data: []byte(to)}}))
+		saved, err := os.ReadFile(path)
+		assert.Must(rt, err)
+		a, err := archive.ParseFile(path)
+		if err != nil || string(a.Files[1].Data) != to || len(saved) > len(common) {
+			rt.Fatalf("%v\n%s\nmakes\n%s", err, saved, a.Files[1].Data)
+		}
+	})
+}
