@@ -2,8 +2,6 @@ package explain_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -134,17 +133,11 @@ func TestNoWordIsBroken(t *testing.T) {
 			}
 		}
 	}
-	paths, err := filepath.Glob("../../schemas/*.yaml")
-	if err != nil || len(paths) < 12 {
-		t.Fatal(paths, err)
-	}
 	var docs []*explain.Explanation
-	for _, path := range testlong.Sample(paths, 10) {
-		text, err := os.ReadFile(path)
-		must(t, err)
-		doc := explanationOf(t, explain.Options{}, gen.Input{Name: filepath.Base(path), Text: text})
+	for _, in := range testlong.Sample(corpus.Inputs(t, "../../schemas/*.yaml"), 10) {
+		doc := explanationOf(t, explain.Options{}, in)
 		docs = append(docs, doc)
-		check(path, func(width int) string { return doc.Text(document.TextOptions{Width: width}) })
+		check(in.Name, func(width int) string { return doc.Text(document.TextOptions{Width: width}) })
 	}
 	for i := range docs {
 		a, b := docs[i], docs[(i+5)%len(docs)]

@@ -1,4 +1,4 @@
-package capacity_test
+package explain_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testschema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // tib is how Google counts the storage of nodes.
@@ -178,5 +179,131 @@ func TestPrice(t *testing.T) {
 	}
 	if err := (capacity.Prices{"ssd": 1}).Check(); err == nil {
 		t.Error("an unknown price is accepted")
+	}
+}
+
+// rolledUp resolves a schema with a table of buckets of a day, an event each hour, and a rollup or none.
+func rolledUp(t *testing.T, rollup string) *layout.Layout {
+	t.Helper()
+	return testschema.Layout(t, `btgen: v1
+package: p
+name: P
+series: {id: {type: uuid}}
+time: {precision: 1s}
+fields: {value: int64}
+tables:
+  p:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [id, {bucket: unix_s}]}
+    bucket: 1d
+    family: m
+    ttl: {max_age: 30d}
+`+rollup+`
+expect: {series: 1000, rate: 1/h}
+`)
+}
+
+// TestRollupCapacity compares what a rollup takes with figures computed by hand.
+func TestRollupCapacity(t *testing.T) {
+	const rollup = "    rollup: {every: 1h, family: h, ttl: {max_age: 52w}}"
+	if p := capacity.Of(rolledUp(t, "")); p.Summaries != nil {
+		t.Errorf("%+v", p.Summaries)
+	}
+	l := rolledUp(t, rollup)
+	p, e := capacity.Of(l), estimate.Of(l, l.Tables[0])
+	const (
+		key   = 36 + 1 + 10
+		mark  = key + 1 + 12 + 8
+		grace = 0.5 // hours: a 48th of a day
+		event = key + 1 + 5 + 8 + 8
+	)
+	run := e.Rollup.Run.Bytes().Upper
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"bytes of a mark", e.Rollup.Mark.Bytes().Upper, mark},
+		{"marks of a series", e.Rollup.Marks.Typical, 24 * ((24+0.5+2*grace)/24 - 0.5)}, // each event has its own
+		{"marks of a series, summarized once a day", e.Rollup.Marks.Upper, 24 * (24 + 0.5 + 2*grace + 24) / 24},
+		{"rows summarized", p.Summaries.Rows, 1000.0 / 86400},
+		{"bytes that a search walks over", p.Summaries.Walked, 1000 * (37*24*event + 365*run + e.Rollup.Marks.Upper*mark)},
+		{"stored marks at first", e.StoredAfter(time.Hour).Upper, 1000 * (event + run/24 + mark)},
+	} {
+		if math.Abs(c.got-c.want) > 1e-6*c.want {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	for walked, want := range map[float64]time.Duration{220e6 * 60: time.Minute, 1e30: 30 * 365 * 24 * time.Hour, math.Inf(1): 30 * 365 * 24 * time.Hour} {
+		assert.Same(t, want, (&capacity.Summaries{Walked: walked}).Search(), walked)
+	}
+}
+
+// TestTierCapacity compares the plan of a table with an infrequent access tier with figures computed by hand.
+func TestTierCapacity(t *testing.T) {
+	const day, events = 86_400, 28_000
+	l := layoutOf(t, `expect: {series: 28000, rate: 1/s, reads: {Latest: 17000/s, Read: {rate: 50/s, range: 25d}, ByRegion: {rate: 2/s, range: 10s}}, clusters: 2}`)
+	without := capacity.Of(l)
+	l.Tables[0].Tier = codec.Tier(20 * 24 * time.Hour)
+	p := capacity.Of(l)
+	p.Price(capacity.Prices{"node_hour": 2, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1})
+	steady := p.Storage[len(p.Storage)-1]
+	tiered, plus, ssd := p.Nodes[0], p.Nodes[1], p.Nodes[2]
+	scan := without.Nodes[0].Limits[2].Needed
+	cold := p.Reads[1].Cold
+	warm, slow := events*day*20*cellBytes/float64(1<<30), events*day*17*cellBytes/float64(1<<30)
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"storage", steady.Bytes.Upper, events * day * 37 * cellBytes},
+		{"cold, at least", steady.Cold.Lower, events * day * 10 * cellBytes},
+		{"cold, at most", steady.Cold.Upper, events * day * 17 * cellBytes},
+		{"cold after a day", p.Storage[0].Cold.Upper, 0},
+		{"cold seeks", cold.Seeks, 1},
+		{"cold bytes", cold.Bytes, p.Reads[1].Bytes / 5},
+		{"writing nodes", tiered.Limits[0].Nodes, events / 14_000.0 / 0.6},
+		{"reading nodes", tiered.Limits[1].Nodes, (17_052.0/17_000 + 50.0/100) / 0.6},
+		{"scanning nodes", tiered.Limits[2].Nodes, ((scan-50*cold.Bytes)/220e6 + 50*cold.Bytes/36e6) / 0.6},
+		{"storing nodes", tiered.Limits[3].Nodes, events * day * 20 * cellBytes / (2.5 * tib)},
+		{"the same in Enterprise Plus", plus.Limits[3].Nodes, tiered.Limits[3].Nodes},
+		{"storing nodes with SSD", ssd.Limits[3].Nodes, events * day * 37 * cellBytes / (2.5 * tib)},
+		{"cost", *tiered.MonthlyCost, 2 * (float64(tiered.LowLatency)*2*730 + warm*0.5 + slow*0.1)},
+		{"saving", *tiered.MonthlySaving, *ssd.MonthlyCost - *tiered.MonthlyCost},
+	} {
+		if math.Abs(c.got-c.want) > 1e-9*math.Abs(c.want) {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	// Nodes of another edition have another price. The class of fault: a cost is computed with the price of something else.
+	if plus.MonthlyCost != nil {
+		t.Errorf("nodes in Enterprise Plus without their price cost %v", *plus.MonthlyCost)
+	}
+	p.Price(capacity.Prices{"node_hour": 2, "enterprise_plus_node_hour": 3, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1})
+	if got, want := *p.Nodes[1].MonthlyCost, 2*(float64(plus.LowLatency)*3*730+warm*0.5+slow*0.1); math.Abs(got-want) > 1e-9*want {
+		t.Errorf("nodes in Enterprise Plus cost %v, want %v", got, want)
+	}
+	if p.Reads[0].Cold != nil || p.Reads[2].Cold != nil || len(p.Nodes) != 3 || ssd.MonthlySaving != nil {
+		t.Errorf("%+v", p)
+	}
+	// With less on SSD, all of the data decides, by edition.
+	l.Tables[0].Tier = codec.Tier(24 * time.Hour)
+	p = capacity.Of(l)
+	for i, perNode := range []float64{32 * tib, 64 * tib} {
+		all := events * day * 37 * cellBytes / perNode / 0.5
+		if onSSD := events * day * cellBytes / (2.5 * tib); p.Nodes[i].Limits[3].Nodes != max(all, onSSD) {
+			t.Errorf("%s: %v nodes, want %v", p.Nodes[i].Type, p.Nodes[i].Limits[3].Nodes, max(all, onSSD))
+		}
+	}
+	// Without a price of the tier, its clusters have no cost.
+	p.Price(capacity.Prices{"node_hour": 2, "ssd_gib_month": 0.5})
+	if p.Nodes[0].MonthlyCost != nil || p.Nodes[2].MonthlyCost == nil {
+		t.Error("costs without a price")
+	}
+	// Reads by write times touch the tier whatever their range.
+	l.Tables[0].Families[0].Life.Timestamp = codec.TimestampWrite
+	for _, r := range capacity.Of(l).Reads {
+		if r.Cold == nil || !r.Cold.Unfiltered || r.Cold.Seeks != r.Seeks {
+			t.Errorf("%+v", r)
+		}
 	}
 }

@@ -1,9 +1,8 @@
-package document_test
+package explain_test
 
 import (
 	"bytes"
 	"encoding/hex"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,8 +12,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/golden/assert"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // example is a document with each kind of part.
 func example() *document.Document {

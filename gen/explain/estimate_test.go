@@ -1,4 +1,4 @@
-package estimate_test
+package explain_test
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ tables:
 		if math.Abs(event-test.event) > 1e-9 {
 			t.Errorf("%s: an event of %v bytes, want %v (%s)", l.Tables[0].Pattern, event, test.event, test.cell)
 		}
-		compare(t, test.week, fmt.Sprintf("%.2f MB", event*events/1e6))
+		assert.Same(t, test.week, fmt.Sprintf("%.2f MB", event*events/1e6))
 	}
 }
 
@@ -76,7 +76,7 @@ func TestEstimateRows(t *testing.T) {
 	} {
 		l := testschema.Tables(t, "1m", tables)
 		e := estimate.Of(l, l.Tables[0])
-		compare(t, want, e.Rows)
+		assert.Same(t, want, e.Rows)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestWorkOfFamilies(t *testing.T) {
 	// A day later, all data with a lifetime of an hour has expired: only b shows which
 	// events exist.
 	got := estimate.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
-	compare(t, 86_400.0, got.Cells)
+	assert.Same(t, 86_400.0, got.Cells)
 }
 
 // familiesLayout returns a layout with fields in two families, one of which keeps an
@@ -124,8 +124,6 @@ tables:
 expect: {rate: 1/s}
 `)
 }
-
-var compare = assert.Same
 
 // cells returns a table with bucket_new_cells.
 func cells(bucket, ttl string) string {
