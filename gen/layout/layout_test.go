@@ -103,18 +103,6 @@ func TestTimeKey(t *testing.T) {
 	}
 }
 
-func TestColumns(t *testing.T) {
-	l := testschema.Tables(t, "1m", cells("1h", "{keep: forever}")+
-		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
-	var got []string
-	for _, table := range l.Tables {
-		for _, c := range table.Columns {
-			got = append(got, fmt.Sprintf("%s %s %d %v", table.ID, c.Qualifier, c.Field, c.Values.Text()))
-		}
-	}
-	compare(t, []string{"cells a 0 false", "cells bb 1 true", "rows event -1 false"}, got)
-}
-
 // A table whose keys begin with a salt is split at the salts.
 func TestSaltSplits(t *testing.T) {
 	table := func(key string) []string {

@@ -1,4 +1,4 @@
-package keyset_test
+package layout_test
 
 import (
 	"fmt"
