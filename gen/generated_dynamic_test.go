@@ -2,14 +2,16 @@ package gen_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"path"
+	"strings"
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -65,23 +67,17 @@ func asGenerated[S, E, C any, W dynamictest.Writer[E], R dynamictest.Reader[S, E
 // The generated code of every example schema and package dynamic store the same
 // cells, and each reads what the other stored. Every method of a reader returns the errors of its requests.
 func TestDynamic(t *testing.T) {
-	paths, err := filepath.Glob("../schemas/*.yaml")
-	check(t, err)
-	if len(paths) != len(dynamicCases) {
-		t.Errorf("%d schemas, %d cases", len(paths), len(dynamicCases))
-	}
-	for _, path := range testlong.Sample(paths, 3) {
-		name := filepath.Base(path[:len(path)-len(".yaml")])
+	inputs := corpus.Inputs(t, "../schemas/*.yaml")
+	assert.Same(t, len(dynamicCases), len(inputs))
+	for _, in := range testlong.Sample(inputs, 3) {
+		name := strings.TrimSuffix(path.Base(in.Name), ".yaml")
 		t.Run(name, func(t *testing.T) {
-			yaml, err := os.ReadFile(path)
-			check(t, err)
 			compare := dynamicCases[name]
 			if compare == nil {
 				t.Fatal("no case for this schema")
 			}
 			// A server for each schema, since the setup of tables lists all tables of a server.
-			b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-			compare(t, b, yaml)
+			compare(t, storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil }), in.Text)
 		})
 	}
 }
@@ -90,12 +86,9 @@ func TestDynamic(t *testing.T) {
 // two tables: what one has set up, the other one finds complete.
 func TestDynamicHistory(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	if _, err := examples.SetupMeterReading(t.Context(), b.Admin, b.Client); err != nil {
-		t.Fatal(err)
-	}
-	yaml, err := os.ReadFile("../schemas/meter.yaml")
-	check(t, err)
-	tables := dynamic.New(dynamictest.Resolve(t, yaml)).Tables()
+	_, err := examples.SetupMeterReading(t.Context(), b.Admin, b.Client)
+	must(t, err)
+	tables := dynamic.New(dynamictest.Resolve(t, corpus.Inputs(t, "../schemas/meter.yaml")[0].Text)).Tables()
 	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, tables, setup.Options{DryRun: true})
 	if err != nil || !plan.Empty() || len(plan.Recorded) != len(tables) || len(tables) == 0 {
 		t.Errorf("plan %v of %d tables, recorded %v, error %v", plan, len(tables), plan.Recorded, err)

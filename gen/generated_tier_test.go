@@ -1,7 +1,6 @@
 package gen_test
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"reflect"
@@ -18,7 +17,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -87,10 +85,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 			of.Tier = codec.Tier(tierAge)
 		}
 	}
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	s := dynamic.New(l)
-	_, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables(), setup.Options{AllowDrafts: true})
-	check(t, err)
+	s, b := serverOf(t, l)
 	from, to, now := sample.Day(l.Read)
 	clock := func() time.Time { return now }
 	class := 0 // that lives longest
@@ -103,18 +98,15 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	client := c.connect(t, b.Addr, connect)
 	w := s.NewWriter(client, store.WriterOptions{Now: clock})
 	r := s.NewReader(client, store.ReaderOptions{Now: clock})
-	series := make([]any, len(l.Series))
-	for i := range series {
-		series[i] = sample.SeriesValue(l, l.Read, i)
-	}
+	series := exampleSeries(l, l.Read)
 	var events []dynamic.Event
 	for _, e := range sample.Events(l, l.Read, 3, 1) {
-		if !e.Time.Before(to) {
-			continue
+		if e.Time.Before(to) {
+			e.Class = class
+			events = append(events, eventOf(l, l.Read, &e))
 		}
-		events = append(events, dynamic.Event{Series: series, Time: e.Time, Sequence: e.Sequence, Values: e.Values, Class: class, TTL: e.TTL, ExpiresAt: e.ExpiresAt})
 	}
-	check(t, w.WriteAll(t.Context(), events))
+	must(t, w.WriteAll(t.Context(), events))
 	c.take()
 
 	run := &tieredRun{oldest: codec.CeilMicros(now.Add(-tierAge))}
@@ -137,7 +129,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	list := func(of string, events func(yield func(dynamic.Event, error) bool)) {
 		var all []any
 		for e, err := range events {
-			check(t, err)
+			must(t, err)
 			all = append(all, e)
 		}
 		note(of, all...)
@@ -155,10 +147,10 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 		}
 	}
 	var columns dynamic.Columns
-	check(t, r.ReadColumns(ctx, dynamic.Series(series), from, to, &columns))
+	must(t, r.ReadColumns(ctx, dynamic.Series(series), from, to, &columns))
 	note("ReadColumns", columns)
 	newest, err := r.Latest(ctx, series)
-	check(t, err)
+	must(t, err)
 	note("Latest", newest)
 	list("LatestMany", r.LatestMany(ctx, [][]any{series, series}))
 	last := events[len(events)-1]
@@ -170,7 +162,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 		if q.Series {
 			var all []any
 			for one, err := range r.ReadSeries(ctx, dynamic.Query(q.Name, v), from, to) {
-				check(t, err)
+				must(t, err)
 				all = append(all, one)
 			}
 			note(q.Name+" series", all...)
@@ -178,11 +170,11 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	}
 	for _, of := range l.Tables {
 		scanners, err := s.NewScanners(client, of.ID, store.ReaderOptions{Now: clock})
-		check(t, err)
+		must(t, err)
 		for _, scanner := range scanners {
 			var all []any
 			for row, err := range scanner.Rows(ctx, store.KeyRange{}, from, to) {
-				check(t, err)
+				must(t, err)
 				all = append(all, row.Events)
 			}
 			note("Scanner "+of.ID, all...)
@@ -191,15 +183,15 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	for i := range l.Queries {
 		if q := &l.Queries[i]; q.Deletes != nil && (q.Part() == nil || q.Part().Ends() == 1) {
 			d, err := s.Delete(ctx, w, dynamic.Query(q.Name, valuesFrom(q, last)), from, from.Add(time.Minute))
-			check(t, err)
+			must(t, err)
 			note("Delete"+q.Name, d.Tables)
 		}
 	}
 	d, err := w.Delete(ctx, events[:1])
-	check(t, err)
+	must(t, err)
 	note("Delete", d.Tables)
 	d, err = w.DeleteRange(ctx, store.SeriesOf(&last), from, to)
-	check(t, err)
+	must(t, err)
 	note("DeleteRange", d.Tables)
 	return run
 }

@@ -1,4 +1,3 @@
-// Package generated_test compares generated code with what btgen explains, and with what interprets the schemas.
 package gen_test
 
 import (
@@ -30,8 +29,8 @@ func (c *traffic) connect(t *testing.T, addr string, connect dial) *bigtable.Cli
 			s, err := streamer(ctx, desc, cc, method, opts...)
 			return &watched{s, c}, err
 		}))
-	check(t, err)
-	t.Cleanup(func() { check(t, client.Close()) })
+	must(t, err)
+	t.Cleanup(func() { must(t, client.Close()) })
 	return client
 }
 
@@ -72,12 +71,5 @@ func safeRows(t *testing.T, r *bigtablepb.ReadRowsRequest) {
 	keys, ranges := len(r.GetRows().GetRowKeys()), len(r.GetRows().GetRowRanges())
 	if list := keys > 1 && ranges == 0 && !r.GetReversed(); !list && (keys > 0 || ranges == 0) {
 		t.Errorf("rows %v", r.GetRows())
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
