@@ -1,7 +1,6 @@
 package gen_test
 
 import (
-	"os"
 	"path"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -18,49 +18,13 @@ import (
 // Events of earlier versions of schemas, before fields were renamed, converted or moved, are read
 // as they were written.
 func TestEarlier(t *testing.T) {
-	schemas := map[string][]byte{}
-	for _, name := range []string{"testdata/conversions", "../schemas/all_types", "../schemas/meter", "../schemas/market_ticks"} {
-		text, err := os.ReadFile(name + ".yaml")
-		assert.Must(t, err)
-		schemas[path.Base(name)] = text
-	}
-	schemas["families"] = []byte(`btgen: v1
-package: p
-name: P
-series: {region: string}
-time: {precision: 1s}
-fields:
-  moved: {type: int64, family: m, was: [{family: n}, {column: first, type: int32, family: n}]}
-  stays: {type: string, family: n, optional: true, was: [{column: old, values: text}]}
-tables:
-  cells:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [region, bucket]}
-    bucket: 1d
-    families: {m: {ttl: {max_age: 30d}}, n: {ttl: {max_age: 30d}}}
-`)
-	schemas["classes"] = []byte(`btgen: v1
-package: p
-name: P
-series: {region: string}
-time: {precision: 1s}
-fields:
-  value: {type: float64, was: [{column: v, type: float32}, first]}
-  note: {type: string, optional: true, was: [n]}
-tables:
-  cells:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [region, bucket]}
-    bucket: 1d
-    ttl: {classes: {short: 1d, long: 30d}}
-`)
 	lab := dynamictest.NewLab(t)
-	for name, yaml := range schemas {
-		whole := dynamictest.Resolve(t, yaml)
+	for _, name := range []string{"testdata/conversions", "../schemas/all_types", "../schemas/meter", "../schemas/market_ticks"} {
+		whole := dynamictest.Resolve(t, corpus.Inputs(t, name+".yaml")[0].Text)
 		for _, table := range whole.Tables {
 			l := *whole
 			l.Tables, l.Read, l.Queries = []*layout.Table{table}, table, nil
-			t.Run(name+"/"+table.ID, func(t *testing.T) { earlierEvents(t, lab, &l) })
+			t.Run(path.Base(name)+"/"+table.ID, func(t *testing.T) { earlierEvents(t, lab, &l) })
 		}
 	}
 }
