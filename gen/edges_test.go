@@ -2,9 +2,6 @@ package gen_test
 
 import (
 	"fmt"
-	"os"
-	"strings"
-	"testing"
 
 	"github.com/btgen-dev/btgen/gen"
 )
@@ -53,58 +50,4 @@ func edgeSchemas() []gen.Input {
 		out = append(out, gen.Input{Name: fmt.Sprintf("edge%d.yaml", i), Text: text})
 	}
 	return out
-}
-
-// oddNames are names that Go and the generated code use themselves: of a package, its schema and a series value, with the
-// pattern of the table.
-var oddNames = [][4]string{
-	{"context", "Context", "context", "bucket_new_cells"},
-	{"errors", "Errors", "errors", "bucket_new_columns"},
-	{"testing", "T", "t", "single_serialized"},
-	{"bigtable", "Client2", "client", "bucket_serialized"},
-	{"iter", "Seq2", "seq", "single_unserialized"},
-	{"time", "Time", "w", "bucket_new_cells"},
-	{"json", "Message", "codec", "bucket_new_columns"},
-	{"series", "Series", "times", "single_unserialized"},
-}
-
-// oddSchemas returns one schema for each of the odd names, and with further ones for fields.
-func oddSchemas() []gen.Input {
-	const schema = `btgen: v1
-package: %[1]s
-name: %[2]s
-series: {%[3]s: string, nil: uint32, end: bool}
-time: {precision: 1s}
-fields: {error: int64, string: {type: string, optional: true}, len: {type: bytes, default: AAE=}, e: {type: json, optional: true}, c: {type: enum, of: [at, key], optional: true}, err: {type: duration, default: 1h}, now: int64, events: {type: string, optional: true}}
-tables:
-  e-v.%[1]s:
-    pattern: %[4]s
-    key: {delimiter: "::", segments: [{const: k}, %[3]s, nil, end, %[5]s]}
-    %[6]s
-    family: m
-    ttl: {max_age: 30d}
-`
-	var out []gen.Input
-	for _, n := range oddNames {
-		segments, rest := "time", ""
-		if strings.HasPrefix(n[3], "bucket") {
-			segments, rest = "bucket", "bucket: 1h"
-		}
-		if strings.HasSuffix(n[3], "columns") {
-			segments = "metric, bucket"
-		}
-		if strings.HasSuffix(n[3], "_serialized") {
-			rest += "\n    blob: {format: json}"
-		}
-		out = append(out, gen.Input{Name: n[0] + ".yaml", Text: fmt.Appendf(nil, schema, n[0], n[1], n[2], n[3], segments, rest)})
-	}
-	return out
-}
-
-// conversions returns a schema with fields of every type that can be converted, in every pattern.
-func conversions(t *testing.T) []gen.Input {
-	t.Helper()
-	text, err := os.ReadFile("testdata/conversions.yaml")
-	must(t, err)
-	return []gen.Input{{Name: "conversions.yaml", Text: text}}
 }

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
@@ -22,7 +23,7 @@ import (
 
 // Class: names of a schema that generated code uses for itself. Each receiver, parameter and variable
 // that any generated code declares, and each package that it imports, is reserved, and is tried as the
-// name of a series value, of a field in a condition, and of a package.
+// name of a series value, of a field in a condition, and of a package, as the names of the language are.
 func TestNamesOfGeneratedCode(t *testing.T) {
 	used := map[string]bool{}
 	for name, inputs := range testlong.SampleMap(schemaSets(t, 1), 2) {
@@ -39,6 +40,9 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 	}
 	if len(used) < 60 || !used["w"] || !used["ctx"] || !used["dst"] || !used["beamstore"] {
 		t.Fatalf("only %d names: %q", len(used), slices.Sorted(maps.Keys(used)))
+	}
+	for _, name := range types.Universe.Names() {
+		used[name] = true
 	}
 	c := newTypeChecker(t)
 	tried := 0

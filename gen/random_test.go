@@ -2,6 +2,7 @@ package gen_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"go/format"
 	"go/parser"
@@ -21,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
 
@@ -48,7 +50,7 @@ func TestRandomSchemas(t *testing.T) {
 		for _, f := range files {
 			switch {
 			case strings.HasSuffix(f.Path, ".proto"):
-				checkProto(t, f)
+				compiledProto(t, f.Path, string(f.Content))
 			default:
 				checkGo(t, f)
 			}
@@ -88,7 +90,7 @@ func TestGeneratedTests(t *testing.T) {
 // the golden cases. Sets do not share packages.
 func schemaSets(t *testing.T, seeds int) map[string][]gen.Input {
 	t.Helper()
-	sets := map[string][]gen.Input{"edges": edgeSchemas(), "odd": oddSchemas(), "conversions": conversions(t)}
+	sets := map[string][]gen.Input{"edges": edgeSchemas(), "conversions": corpus.Inputs(t, "testdata/conversions.yaml")}
 	for seed := range seeds {
 		sets[fmt.Sprintf("seed%d", seed)] = randomInputs.Example(seed)
 	}
@@ -100,9 +102,6 @@ func schemaSets(t *testing.T, seeds int) map[string][]gen.Input {
 	goldenSets(t, sets)
 	for name, inputs := range sets {
 		for i := range inputs {
-			if name == "odd" {
-				break // these packages have the names
-			}
 			inputs[i].Text = packageLine.ReplaceAll(inputs[i].Text, []byte("${0}_"+name))
 		}
 	}
@@ -232,13 +231,15 @@ func checkGo(t *rapid.T, f output.File) {
 	}
 }
 
-// checkProto compiles one .proto file.
-func checkProto(t *rapid.T, f output.File) {
+// compiledProto compiles a .proto file.
+func compiledProto(t rapid.TB, path, text string) protoreflect.FileDescriptor {
+	t.Helper()
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-		Accessor: protocompile.SourceAccessorFromMap(map[string]string{f.Path: string(f.Content)}),
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{path: text}),
 	})}
-	_, err := compiler.Compile(t.Context(), f.Path)
-	assert.Is(t, nil, err, f.Content)
+	out, err := compiler.Compile(context.Background(), path)
+	must(t, err, text)
+	return out[0]
 }
 
 // schemas is the corpus from which schemas are drawn.

@@ -43,8 +43,8 @@ type typeChecker struct {
 	checked  map[string]*types.Package
 }
 
-// files is the positions of all files that are type-checked.
-var files = token.NewFileSet()
+// positions are those of all files that are type-checked.
+var positions = token.NewFileSet()
 
 // compiled imports the compiled packages that generated code may import, which it locates once.
 var compiled = sync.OnceValues(func() (types.Importer, error) {
@@ -56,7 +56,7 @@ var compiled = sync.OnceValues(func() (types.Importer, error) {
 		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		exports[name] = file
 	}
-	return importer.ForCompiler(files, "gc", func(name string) (io.ReadCloser, error) {
+	return importer.ForCompiler(positions, "gc", func(name string) (io.ReadCloser, error) {
 		if exports[name] == "" {
 			return nil, fmt.Errorf("nothing is compiled of %s", name)
 		}
@@ -69,7 +69,7 @@ func newTypeChecker(t *testing.T) *typeChecker {
 	t.Helper()
 	known, err := compiled()
 	must(t, err)
-	return &typeChecker{fset: files, compiled: known, sources: map[string][]*ast.File{}, checked: map[string]*types.Package{}}
+	return &typeChecker{fset: positions, compiled: known, sources: map[string][]*ast.File{}, checked: map[string]*types.Package{}}
 }
 
 // check checks all generated files. It skips packages with import paths that were

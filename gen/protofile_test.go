@@ -1,11 +1,8 @@
-package protofile_test
+package gen_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/bufbuild/protocompile"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -17,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 )
 
 // older has what the example schemas lack: fields that older events have elsewhere, and an enum
@@ -43,16 +41,7 @@ tables:
 // TestDescriptors checks that the descriptors of a schema bundle state what the .proto file does, as
 // a protobuf compiler reads it, and that a protobuf library accepts them.
 func TestDescriptors(t *testing.T) {
-	inputs := []gen.Input{{Name: "older.yaml", Text: []byte(older)}}
-	paths, err := filepath.Glob("../../schemas/*.yaml")
-	if err != nil || len(paths) < 20 {
-		t.Fatal(paths, err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		assert.Must(t, err)
-		inputs = append(inputs, gen.Input{Name: path, Text: text})
-	}
+	inputs := append(corpus.Inputs(t, "../schemas/*.yaml"), gen.Input{Name: "older.yaml", Text: []byte(older)})
 	layouts, found := gen.Layouts(inputs)
 	if found.HasErrors() {
 		t.Fatal(found)
@@ -65,22 +54,18 @@ func TestDescriptors(t *testing.T) {
 		messages++
 		f := protofile.Of(l, names.Of(l))
 		text, err := f.Text("// A head.")
-		assert.Must(t, err)
+		must(t, err)
 		var set descriptorpb.FileDescriptorSet
-		assert.Must(t, proto.Unmarshal(f.Descriptors(), &set))
+		must(t, proto.Unmarshal(f.Descriptors(), &set))
 		files, err := protodesc.NewFiles(&set)
-		assert.Must(t, err, f.Path)
+		must(t, err, f.Path)
 		if _, err := files.FindDescriptorByName("app.Event"); l.Package == "app" && err != nil {
 			t.Error(err)
 		}
-		compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-			Accessor: protocompile.SourceAccessorFromMap(map[string]string{f.Path: string(text)}),
-		})}
-		compiled, err := compiler.Compile(t.Context(), f.Path)
-		assert.Must(t, err, text)
-		want := []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(compiled[0])}
-		for i := range compiled[0].Imports().Len() {
-			imported := protodesc.ToFileDescriptorProto(compiled[0].Imports().Get(i).FileDescriptor)
+		compiled := compiledProto(t, f.Path, string(text))
+		want := []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(compiled)}
+		for i := range compiled.Imports().Len() {
+			imported := protodesc.ToFileDescriptorProto(compiled.Imports().Get(i).FileDescriptor)
 			imported.Options = nil
 			want = append(want[:i:i], imported, want[i])
 		}

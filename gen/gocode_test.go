@@ -1,4 +1,4 @@
-package gocode
+package gen_test
 
 import (
 	"bytes"
@@ -9,19 +9,17 @@ import (
 	"time"
 
 	"github.com/dave/jennifer/jen"
-	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/golden/assert"
 )
-
-var compare = assert.Same
 
 func TestGroupImports(t *testing.T) {
 	const root = "example.com/app/generated"
 	src := "package app\n\nimport (\n\t\"context\"\n\tbigtable \"cloud.google.com/go/bigtable\"\n\t\"example.com/app/generated/weather\"\n\t\"time\"\n\t\"example.com/app/generated2\"\n\t\"example.com/app/generated\"\n\t\"encoding/json\"\n)\n\nvar x = \"import (\"\n"
-	got, err := format.Source(GroupImports("// head\n\n", []byte(src), root))
+	got, err := format.Source(gocode.GroupImports("// head\n\n", []byte(src), root))
 	assert.Must(t, err)
-	compare(t, `// head
+	assert.Same(t, `// head
 
 package app
 
@@ -40,7 +38,7 @@ import (
 var x = "import ("
 `, string(got))
 	const none = "package app\n\nvar x = 1\n"
-	compare(t, none, string(GroupImports("", []byte(none), root)))
+	assert.Same(t, none, string(gocode.GroupImports("", []byte(none), root)))
 }
 
 func TestComment(t *testing.T) {
@@ -58,7 +56,7 @@ func TestComment(t *testing.T) {
 		"\t[a]:``b''":        "//\t[a]:``b''",
 		"*/ `\"":             "// */ `\"",
 	} {
-		compare(t, want, Comment(text))
+		assert.Same(t, want, gocode.Comment(text))
 	}
 }
 
@@ -76,31 +74,8 @@ func TestWrap(t *testing.T) {
 		{"empty lines at the end go", []string{"a", "", "\x00"}, []string{"a"}},
 		{"nothing", nil, nil},
 	} {
-		t.Run(test.name, func(t *testing.T) { compare(t, test.want, Wrap(test.in)) })
+		t.Run(test.name, func(t *testing.T) { assert.Same(t, test.want, gocode.Wrap(test.in)) })
 	}
-}
-
-// TestTextStaysInItsComment puts any text into a comment before a declaration
-// and behind a field.
-func TestTextStaysInItsComment(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`([ \t]{0,3}(\+build|//go:build|/\*|\*/|#|[-*+•] |1[.)] |a|\[a\]: b|"|)[ a-z]{0,3}\n{0,2}){0,6}`)).Draw(t, "text")
-		f := jen.NewFile("app")
-		f.NoFormat = true
-		f.Add(Doc("T is an event: " + strings.TrimSpace(text))).Line().Type().Id("T").Struct(jen.Id("A").Int().Comment(Comment(text)))
-		got, err := format.Source([]byte(f.GoString()))
-		assert.Must(t, err)
-		if again, err := format.Source(got); err != nil || !bytes.Equal(got, again) {
-			t.Errorf("gofmt changes\n%s\nto\n%s, %v", got, again, err)
-		}
-		for i, line := range strings.Split(strings.TrimSpace(string(got)), "\n") {
-			code, _, _ := strings.Cut(line, "//")
-			code = strings.TrimSpace(code)
-			if i == 0 && code != "package app" || i > 0 && code != "" && code != "type T struct {" && code != "A int" && code != "}" {
-				t.Errorf("code from a comment: %q in\n%s", code, got)
-			}
-		}
-	})
 }
 
 func TestDuration(t *testing.T) {
@@ -109,17 +84,57 @@ func TestDuration(t *testing.T) {
 		time.Hour: "time.Hour", 24 * time.Hour: "24 * time.Hour", 7 * 24 * time.Hour: "7 * 24 * time.Hour",
 		36 * time.Hour: "36 * time.Hour", 1500 * time.Microsecond: "1500 * time.Microsecond",
 	} {
-		compare(t, want, fmt.Sprintf("%#v", Duration(d)))
+		assert.Same(t, want, fmt.Sprintf("%#v", gocode.Duration(d)))
 	}
 }
 
-func TestDate(t *testing.T) {
-	at := time.Date(2021, 3, 5, 1, 0, 0, 7, time.FixedZone("", 3600))
-	compare(t, "time.Date(2021, time.March, 5, 0, 0, 0, 7, time.UTC)", fmt.Sprintf("%#v", Date(at)))
-}
-
-func TestSentence(t *testing.T) {
+func TestGoSentence(t *testing.T) {
 	for in, want := range map[string]string{"": "", " a ": "a.", "a.": "a.", "a!": "a!", "a?": "a?"} {
-		compare(t, want, Sentence(in))
+		assert.Same(t, want, gocode.Sentence(in))
 	}
+}
+
+func TestTemplate(t *testing.T) {
+	template := gocode.Template{
+		Imports: map[string]string{"store": "example.com/runtime/store"},
+		Package: "example.com/app",
+		Name:    func(hole string) string { return "Click" + hole },
+	}
+	var absent *jen.Statement
+	f := jen.NewFilePath("example.com/other")
+	f.NoFormat = true
+	f.Add(template.Fill(`
+		// $1 returns $Event; it is $2
+		func $1(of []$Event, \
+			opts ...store.Options) any {
+			// $2
+			$3
+			for range of { // $2
+				$4
+			}
+			x.store.Field = of.$5 // not a package
+			return store.$6[$Event](of, $7, "$1 store.Options // text")
+		}`, "read", "text\n*/ func f() {}", absent, []jen.Code{template.Fill("store.Do()"), absent, template.Fill("$1()", "done")}, "Name", "Results", 5))
+	var b bytes.Buffer
+	assert.Must(t, f.Render(&b))
+	got, err := format.Source(b.Bytes())
+	assert.Must(t, err)
+	assert.Same(t, `package other
+
+import (
+	app "example.com/app"
+	store "example.com/runtime/store"
+)
+
+// read returns ClickEvent; it is text */ func f() {}
+func read(of []app.ClickEvent, opts ...store.Options) any {
+	// text */ func f() {}
+	for range of { // text */ func f() {}
+		store.Do()
+		done()
+	}
+	x.store.Field = of.Name // not a package
+	return store.Results[app.ClickEvent](of, 5, "$1 store.Options // text")
+}
+`, string(got))
 }

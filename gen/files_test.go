@@ -1,4 +1,4 @@
-package files
+package gen_test
 
 import (
 	"bytes"
@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/btgen-dev/btgen/gen/internal/files"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestSize reads files around the limit, and refuses others before it has them in memory. The class of faults:
@@ -16,17 +19,15 @@ func TestSize(t *testing.T) {
 	allocated := func(size int64, refused bool) uint64 {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, bytes.Repeat([]byte("x"), most/2), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, os.WriteFile(path, bytes.Repeat([]byte("x"), most/2), 0o666))
 		if err := os.Truncate(path, size); err != nil { // a sparse file if it becomes larger
 			t.Fatal(err)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		text, err := Read(path, most)
+		text, err := files.Read(path, most)
 		runtime.ReadMemStats(&after)
-		if _, large := errors.AsType[*TooLargeError](err); large != refused || !refused && (err != nil || int64(len(text)) != size) {
+		if _, large := errors.AsType[*files.TooLargeError](err); large != refused || !refused && (err != nil || int64(len(text)) != size) {
 			t.Errorf("%d bytes: %d, %v", size, len(text), err)
 		}
 		return after.TotalAlloc - before.TotalAlloc
@@ -46,10 +47,10 @@ func TestSize(t *testing.T) {
 
 // TestUnsized reads what has no size, as files of the kernel do.
 func TestUnsized(t *testing.T) {
-	if text, err := Read("/proc/self/status", 1<<20); err == nil && !bytes.Contains(text, []byte("Name:")) {
+	if text, err := files.Read("/proc/self/status", 1<<20); err == nil && !bytes.Contains(text, []byte("Name:")) {
 		t.Errorf("%q", text)
 	}
-	if _, err := Read("/proc/self/status", 8); err == nil {
+	if _, err := files.Read("/proc/self/status", 8); err == nil {
 		t.Error("a file over the limit is read")
 	}
 }

@@ -1,4 +1,4 @@
-package project_test
+package gen_test
 
 import (
 	"strings"
