@@ -46,8 +46,8 @@ func TestFindings(t *testing.T) {
 	}{
 		{nil, "", "", ""},
 		{[]string{"{max_age: 30d}", "{max_versions: 10079}"}, "", "error T02", ""},                                            // all events of a bucket are versions of one column
-		{[]string{"{max_age: 30d}", "{max_versions: 10080}"}, "", "T08", ""},                                            // the rule deletes nothing
-		{[]string{"{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"}, "", "", ""},                       // younger cells are kept at any rank
+		{[]string{"{max_age: 30d}", "{max_versions: 10080}"}, "", "T08", ""},                                                  // the rule deletes nothing
+		{[]string{"{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"}, "", "", ""},                             // younger cells are kept at any rank
 		{[]string{`{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`}, "", "error K05", ""}, // dates contain "-"
 		{append(often, inAMinute+"bucket: 1y"), "L03", "error L03", "Bigtable cannot read"},
 		{append(often, inAMinute+"{table: older, bucket: 1y}"), "L03", "error L03", "Bigtable cannot read"},

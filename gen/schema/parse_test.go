@@ -214,29 +214,6 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestWas reads the columns of older events in their short and long forms, and writes them back.
-func TestWas(t *testing.T) {
-	for _, text := range []string{
-		"{type: float64, was: [temp]}",
-		`{type: float64, was: [temp, "t (C)"]}`,
-		"{type: float64, column: hpa, number: 5, was: [{column: pressure, number: 2, type: int64}, {family: old}]}",
-		"{type: string, was: [{column: level, type: enum, of: [info, warning]}, {column: first, values: text}]}",
-	} {
-		schema := "btgen: v1\npackage: p\nname: P\nseries: {s: string}\nfields: {f: " + text + "}\n" + `tables: {t: {pattern: single_unserialized, key: {delimiter: "#", segments: [s, time]}, family: m, ttl: {keep: forever}}}` + "\n"
-		s, found := Parse("was.yaml", []byte(schema))
-		if len(found) > 0 {
-			t.Errorf("%s: %v", text, found)
-			continue
-		}
-		if got := s.Fields[0].String(); got != text {
-			t.Errorf("%s is written as %s", text, got)
-		}
-		if was := s.Fields[0].Was; len(was) == 0 || !was[0].Pos.IsValid() {
-			t.Errorf("%s: %+v", text, was)
-		}
-	}
-}
-
 // TestTooMany rejects files whose tables and queries would take minutes to compare. The class of faults: work
 // that grows faster than the file.
 func TestTooMany(t *testing.T) {

@@ -1,13 +1,8 @@
 package schema
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
 	"testing"
-
-	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 func TestTypeString(t *testing.T) {
@@ -21,35 +16,8 @@ func TestTypeString(t *testing.T) {
 	}
 }
 
-// typeConstants returns the names of the types in the source.
-func typeConstants(t *testing.T) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.SkipObjectResolution)
-	assert.Must(t, err)
-	for _, decl := range file.Decls {
-		block, ok := decl.(*ast.GenDecl)
-		if !ok || block.Tok != token.CONST {
-			continue
-		}
-		var names []string
-		for _, spec := range block.Specs {
-			for _, name := range spec.(*ast.ValueSpec).Names {
-				names = append(names, name.Name)
-			}
-		}
-		if slices.Contains(names, "Invalid") {
-			return names
-		}
-	}
-	t.Fatal("no constant Invalid")
-	return nil
-}
-
 // TestTraits checks that each type has the traits that others rely on, and that they agree.
 func TestTraits(t *testing.T) {
-	if names := typeConstants(t); len(names) != len(types) {
-		t.Errorf("there are %d constants %q, and %d rows", len(names), names, len(types))
-	}
 	for _, typ := range Types() {
 		own := typ.Traits()
 		for what, missing := range map[string]bool{
