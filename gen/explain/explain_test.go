@@ -128,6 +128,7 @@ func TestGolden(t *testing.T) {
 		doc := simulated(t, corpus.Inputs(t, "../../schemas/"+name+".yaml")...)
 		golden(t, name+".txt", doc.Text(document.TextOptions{}))
 	}
+	golden(t, "wide.txt", documentOf(t, corpus.Inputs(t, "testdata/wide.yaml")...).Text(document.TextOptions{}))
 }
 
 // golden compares a text with a file.
