@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
-	"go/types"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,52 +132,31 @@ func FuzzGenerate(f *testing.F) {
 	})
 }
 
-// TestExportsAreDocumented checks that every exported declaration of generated
-// code has a comment that begins with its name.
+// TestExportsAreDocumented checks that every exported function, method and type of generated code has a comment that begins
+// with its name.
 func TestExportsAreDocumented(t *testing.T) {
+	packages, positions := map[string][]*ast.File{}, token.NewFileSet()
 	for _, f := range generate(t, append(corpus.Inputs(t, "../schemas/*.yaml"), many(4)...)).Files {
-		if !strings.HasSuffix(f.Path, ".go") {
-			continue
+		if strings.HasSuffix(f.Path, ".go") && !strings.HasSuffix(f.Path, "_test.go") {
+			file, err := parser.ParseFile(positions, f.Path, f.Content, parser.ParseComments)
+			must(t, err)
+			packages[path.Dir(f.Path)] = append(packages[path.Dir(f.Path)], file)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.ParseComments)
+	}
+	for name, files := range packages {
+		pkg, err := doc.NewFromFiles(positions, files, name)
 		must(t, err)
-		for _, decl := range file.Decls {
-			for name, doc := range exported(decl) {
-				if !strings.HasPrefix(doc.Text(), name) {
-					t.Errorf("%s: %s is documented as %q", f.Path, name, doc.Text())
-				}
+		functions := pkg.Funcs
+		for _, of := range pkg.Types {
+			functions = slices.Concat(functions, of.Funcs, of.Methods)
+			if !strings.HasPrefix(of.Doc, of.Name) {
+				t.Errorf("%s: %s is documented as %q", name, of.Name, of.Doc)
+			}
+		}
+		for _, f := range functions {
+			if !strings.HasPrefix(f.Doc, f.Name) {
+				t.Errorf("%s: %s is documented as %q", name, f.Name, f.Doc)
 			}
 		}
 	}
-}
-
-// exported returns the exported names of a declaration with their comments. Constants
-// and variables of a block may share its comment.
-func exported(decl ast.Decl) map[string]*ast.CommentGroup {
-	out := map[string]*ast.CommentGroup{}
-	add := func(name *ast.Ident, doc *ast.CommentGroup) {
-		if name.IsExported() {
-			out[name.Name] = doc
-		}
-	}
-	switch d := decl.(type) {
-	case *ast.FuncDecl:
-		if !ofPrivateType(d) {
-			add(d.Name, d.Doc)
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			if s, ok := spec.(*ast.TypeSpec); ok && d.Lparen.IsValid() {
-				add(s.Name, s.Doc)
-			} else if ok {
-				add(s.Name, d.Doc)
-			}
-		}
-	}
-	return out
-}
-
-// ofPrivateType reports whether a function is a method of an unexported type.
-func ofPrivateType(d *ast.FuncDecl) bool {
-	return d.Recv != nil && !ast.IsExported(strings.TrimLeft(types.ExprString(d.Recv.List[0].Type), "*"))
 }
