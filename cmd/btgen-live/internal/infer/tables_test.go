@@ -18,7 +18,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	gocmp "github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/infer"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -32,8 +31,8 @@ import (
 // tableCase is a table that a program writes, with the events that it means.
 type tableCase struct {
 	name  string
-	write func(w *written)
 	asks  string // part of a question or an error, if the proposal cannot be right without an answer
+	write func(w *written)
 }
 
 // written collects the cells of a table, and the events in it.
@@ -81,55 +80,194 @@ func (w *written) one(row, column string, at time.Time, value any) {
 	w.event(at, value)
 }
 
-// braced matches a time in the form of a key.
-var braced = regexp.MustCompile(`\{[^}]*\}`)
-
-// keyOf returns a function that writes keys of a form, with the number of a series, and the time in a layout in braces.
-func keyOf(form string) func(s int, at time.Time) string {
-	return func(s int, at time.Time) string {
-		return braced.ReplaceAllStringFunc(fmt.Sprintf(form, s), func(layout string) string {
-			switch layout {
-			case "{unix}":
-				return fmt.Sprint(at.Unix())
-			case "{ms}":
-				return fmt.Sprint(at.UnixMilli())
-			}
-			return at.Format(layout[1 : len(layout)-1])
-		})
-	}
-}
-
 var start = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
-// series calls f for events of some series: so many, so far apart.
-func series(n, events int, step time.Duration, f func(s, i int, at time.Time)) {
-	for s := range n {
-		for i := range events {
-			f(s, i, start.Add(time.Duration(i)*step+time.Duration(s*7)*time.Second))
+// each calls f for events of some series, as in "5x40 13m": 40 events of each of 5 series, with 13 minutes between
+// them. The n-th series is n*7 seconds late, unless the shape ends with "exact".
+func each(shape string, f func(w *written, s, i int, at time.Time)) func(w *written) {
+	var n, events int
+	var step, exact string
+	_, _ = fmt.Sscanf(shape, "%dx%d %s %s", &n, &events, &step, &exact)
+	every, err := time.ParseDuration(step)
+	if err != nil {
+		panic(err)
+	}
+	return func(w *written) {
+		for s := range n {
+			late := time.Duration(s*7) * time.Second
+			if exact != "" {
+				late = 0
+			}
+			for i := range events {
+				f(w, s, i, start.Add(time.Duration(i)*every+late))
+			}
 		}
 	}
 }
 
-// each calls f for events of some series: so many, so far apart.
-func each(n, events int, step time.Duration, f func(w *written, s, i int, at time.Time)) func(w *written) {
-	return func(w *written) { series(n, events, step, func(s, i int, at time.Time) { f(w, s, i, at) }) }
-}
+// part matches a part of a form.
+var part = regexp.MustCompile(`<[^<>]*>`)
 
-// temps writes events with one value, temp, in rows of a form of key.
-func temps(n, events int, step time.Duration, key func(s int, at time.Time) string) func(w *written) {
-	return each(n, events, step, func(w *written, s, i int, at time.Time) {
-		v := 20.5 + float64(i)/4
-		w.one(key(s, at), "m:temp", at, v)
+// formed replaces the parts of a form by those of the i-th event of a series: numbers, such as <s>, <i>, <unix>, <ms>
+// and <us>, also with a verb of package fmt or of [encoders], as in <%04d s+3>; times in a layout, as in <2006-01-02>,
+// which may be of another zone, as in <-5h/2006-01-02>; and texts that take turns, as in <a|b>. Operators apply from the
+// left to the right.
+func formed(form string, s, i int, at time.Time) string {
+	numbers := map[string]int64{
+		"s": int64(s), "i": int64(i), "unix": at.Unix(), "ms": at.UnixMilli(), "us": at.UnixMicro(), "ns": at.UnixNano(),
+	}
+	return part.ReplaceAllStringFunc(form, func(of string) string {
+		of = of[1 : len(of)-1]
+		verb, expression, _ := strings.Cut(of, " ")
+		encode := encoders[verb]
+		shift, layout, local := strings.Cut(of, "/")
+		switch n, is := numbers[of]; {
+		case is:
+			return strconv.FormatInt(n, 10)
+		case verb == "nines":
+			return nines(at, expression)
+		case encode != nil:
+			return encode(result(expression, numbers), at)
+		case strings.HasPrefix(verb, "%"):
+			return fmt.Sprintf(verb, result(expression, numbers))
+		case strings.Contains(of, "|"):
+			all := strings.Split(of, "|")
+			return all[i%len(all)]
+		case local && strings.HasSuffix(shift, "h"):
+			hours, _ := time.ParseDuration(shift)
+			return at.Add(hours).Format(layout)
+		}
+		return at.Format(of)
 	})
 }
 
-// later is like temps, with cells that have the times of their writes.
-func later(n, events int, step, delay time.Duration, key func(s int, at time.Time) string) func(w *written) {
-	return each(n, events, step, func(w *written, s, i int, at time.Time) {
-		v := 20.5 + float64(i)/4
-		w.cell(key(s, at), "m:temp", at.Add(delay+time.Duration(i%17)*time.Second), v)
-		w.event(at, v)
-	})
+// term matches an operator and an operand.
+var term = regexp.MustCompile(`([-+*/%]?)([a-z]+|[0-9]+)`)
+
+// result returns the result of an expression.
+func result(expression string, numbers map[string]int64) (n int64) {
+	for _, m := range term.FindAllStringSubmatch(expression, -1) {
+		v, is := numbers[m[2]]
+		if !is {
+			v, _ = strconv.ParseInt(m[2], 10, 64)
+		}
+		switch m[1] {
+		case "+":
+			n += v
+		case "-":
+			n -= v
+		case "*":
+			n *= v
+		case "/":
+			n /= v
+		case "%":
+			n %= v
+		default:
+			n = v
+		}
+	}
+	return n
+}
+
+// encoders write numbers as bytes or characters. be and le are byte orders; f8, lf8 and q write a quarter of a number.
+var encoders = map[string]func(n int64, at time.Time) string{
+	"be2": func(n int64, _ time.Time) string { return string(be8(n)[6:]) },
+	"be3": func(n int64, _ time.Time) string { return string(be8(n)[5:]) },
+	"be4": func(n int64, _ time.Time) string { return string(be8(n)[4:]) },
+	"be6": func(n int64, _ time.Time) string { return string(be8(n)[2:]) },
+	"be8": func(n int64, _ time.Time) string { return string(be8(n)) },
+	"le4": func(n int64, _ time.Time) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) },
+	"f8":  func(n int64, _ time.Time) string { return string(doubled(float64(n) / 4)) },
+	"lf8": func(n int64, _ time.Time) string {
+		return string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(n)/4)))
+	},
+	"q":     func(n int64, _ time.Time) string { return fmt.Sprint(float64(n) / 4) },
+	"uv":    func(n int64, _ time.Time) string { return string(binary.AppendUvarint(nil, uint64(n))) },
+	"b36":   func(n int64, _ time.Time) string { return strconv.FormatInt(n, 36) },
+	"B36":   func(n int64, _ time.Time) string { return strings.ToUpper(strconv.FormatInt(n, 36)) },
+	"B32":   func(n int64, _ time.Time) string { return strings.ToUpper(strconv.FormatInt(n, 32)) },
+	"uuid":  func(n int64, _ time.Time) string { return uuidOf(int(n)) },
+	"hex16": func(n int64, _ time.Time) string { return hexOf(int(n))[:16] },
+	"hex19": func(n int64, _ time.Time) string { return hexOf(int(n))[13:] },
+	"raw16": func(n int64, _ time.Time) string { b, _ := hex.DecodeString(hexOf(int(n))); return string(b) },
+	"uuid7": func(n int64, at time.Time) string {
+		h := fmt.Sprintf("%012x", at.UnixMilli())
+		return h[:8] + "-" + h[8:] + "-7" + uuidOf(int(n))[15:]
+	},
+	"ulid":    func(n int64, at time.Time) string { return ulidOf(at, int(n)+at.Minute()) },
+	"quarter": func(_ int64, at time.Time) string { return fmt.Sprintf("%d-Q%d", at.Year(), (int(at.Month())+2)/3) },
+	"week": func(_ int64, at time.Time) string {
+		year, week := at.ISOWeek()
+		return fmt.Sprintf("%d-W%02d", year, week)
+	},
+}
+
+// form is a table of events with a value, temp, in rows whose keys have a form; or with the given cells, such as
+// m:v=<i>, and m:v+5s=<i> for one that is written 5 seconds later. Values without a column, such as =<i>, are those of
+// the event, if they differ from what the cells contain.
+func form(name, asks, shape, row string, cells ...string) tableCase {
+	if cells == nil {
+		cells = []string{"m:temp=<q i+82>"}
+	}
+	return tableCase{name, asks, each(shape, func(w *written, s, i int, at time.Time) {
+		var values, others []any
+		for _, cell := range cells {
+			column, value, _ := strings.Cut(cell, "=")
+			value = formed(value, s, i, at)
+			if column == "" {
+				others = append(others, value)
+				continue
+			}
+			column, delay, _ := strings.Cut(column, "+")
+			late, _ := time.ParseDuration(delay)
+			values = append(values, value)
+			w.cell(formed(row, s, i, at), formed(column, s, i, at), at.Add(late), value)
+		}
+		if others != nil {
+			values = others
+		}
+		w.event(at, values...)
+	})}
+}
+
+// later is like form with the value temp, in cells that have the times of their writes.
+func later(name, asks, shape, delay, row string) tableCase {
+	late, err := time.ParseDuration(delay)
+	if err != nil {
+		panic(err)
+	}
+	return tableCase{name, asks, each(shape, func(w *written, s, i int, at time.Time) {
+		temp := formed("<q i+82>", s, i, at)
+		w.cell(formed(row, s, i, at), "m:temp", at.Add(late+time.Duration(i%17)*time.Second), temp)
+		w.event(at, temp)
+	})}
+}
+
+// keyed is a table of events with a value, temp, in rows with keys of a function.
+func keyed(name, asks, shape string, key func(s int, at time.Time) string) tableCase {
+	return tableCase{name, asks, each(shape, func(w *written, s, i int, at time.Time) {
+		w.one(key(s, at), "m:temp", at, 20.5+float64(i)/4)
+	})}
+}
+
+// textual is a table of values of a form.
+func textual(name, asks, value string) tableCase {
+	return form(name, asks, "4x60 13m", "s<s>#<unix>", "m:v="+value)
+}
+
+// valued is a table of values of a function.
+func valued(name, asks string, value func(i int) any) tableCase {
+	return tableCase{name, asks, each("4x60 13m", func(w *written, s, i int, at time.Time) {
+		w.one(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, value(i))
+	})}
+}
+
+// except returns a value, or an odd one for each n-th event.
+func except(i, n int, odd string, usual any) any {
+	if i%n == n-1 {
+		return odd
+	}
+	return usual
 }
 
 func be8(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
@@ -158,40 +296,33 @@ func uuidOf(n int) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// b36 formats a number in base 36.
-func b36(n int64) string {
-	out := ""
-	for ; n > 0; n /= 36 {
-		out = string("0123456789abcdefghijklmnopqrstuvwxyz"[n%36]) + out
+func hexOf(n int) string { return strings.ReplaceAll(uuidOf(n), "-", "") }
+
+// nines returns a time in a layout of digits, subtracted from nines.
+func nines(at time.Time, layout string) string {
+	b := []byte(at.Format(layout))
+	for i := range b {
+		b[i] = '0' + '9' - b[i]
 	}
-	return out
+	return string(b)
 }
 
 // tableCases are the tables.
 var tableCases = []tableCase{
-	{name: "iot: days, text", write: temps(6, 90, 37*time.Minute, keyOf("device-%04d#{20060102}"))},
-	{name: "iot: hours, binary", write: each(5, 80, 11*time.Minute, func(w *written, s, i int, at time.Time) {
-		v := 3.25 + float64(i)
-		w.cell(fmt.Sprintf("dev:%04d:%s", s, at.Format("2006-01-02T15")), "d:p", at, doubled(v))
-		w.event(at, v)
-	})},
-	{name: "iot: newest first, milliseconds", write: temps(6, 40, 61*time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("oslo|dev-%d|%013d", s, 9999999999999-at.UnixMilli())
-	})},
-	{name: "metrics: foreign salt, seconds", write: temps(8, 30, time.Minute, func(s int, at time.Time) string {
+	form("iot: days, text", "", "6x90 37m", "device-<%04d s>#<20060102>"),
+	form("iot: hours, binary", "", "5x80 11m", "dev:<%04d s>:<2006-01-02T15>", "d:p=<f8 i*4+13>", "=<%d i+3>.25"),
+	form("iot: newest first, milliseconds", "", "6x40 61s", "oslo|dev-<s>|<%013d 9999999999999-ms>"),
+	keyed("metrics: foreign salt, seconds", "", "8x30 1m", func(s int, at time.Time) string {
 		host := fmt.Sprintf("web-%d", s)
 		return fmt.Sprintf("%d#%s#%d", crc32.ChecksumIEEE([]byte(host))%8, host, at.Unix())
-	})},
-	{name: "metrics: columns are seconds of the hour", asks: "[C08]", write: each(4, 300, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("cpu#h%d#%s", s, at.Format("2006010215")), "t:"+strconv.Itoa(at.Minute()*60+at.Second()), at, i)
-	})},
-	{name: "metrics: columns are seconds, written later", asks: "[C08]", write: each(4, 300, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("cpu#h%d#%s", s, at.Format("2006010215")), "t:"+strconv.Itoa(at.Minute()*60+at.Second()), at.Add(9*time.Second), i)
-		w.event(at, i)
-	})},
-	{name: "hours as 2026112000, a row each", asks: "in buckets of 1h", write: temps(5, 40, time.Hour, keyOf("meter%d#{2006010215}"))},
-	{name: "hours as 2026112000, buckets", write: temps(5, 100, 7*time.Minute, keyOf("meter%d#{2006010215}"))},
-	{name: "minutes as 202611200005", write: temps(5, 100, 20*time.Second, keyOf("m/%d/{200601021504}"))},
+	}),
+	form("metrics: columns are seconds of the hour", "[C08]", "4x300 41s", "cpu#h<s>#<2006010215>",
+		"t:<%d unix%3600>=<i>"),
+	form("metrics: columns are seconds, written later", "[C08]", "4x300 41s", "cpu#h<s>#<2006010215>",
+		"t:<%d unix%3600>+9s=<i>"),
+	form("hours as 2026112000, a row each", "in buckets of 1h", "5x40 1h", "meter<s>#<2006010215>"),
+	form("hours as 2026112000, buckets", "", "5x100 7m", "meter<s>#<2006010215>"),
+	form("minutes as 202611200005", "", "5x100 20s", "m/<s>/<200601021504>"),
 	{name: "finance: ticks, nanoseconds", write: func(w *written) {
 		for s, symbol := range []string{"AAPL", "MSFT", "GOOG"} {
 			for i := range 60 {
@@ -201,41 +332,19 @@ var tableCases = []tableCase{
 			}
 		}
 	}},
-	{name: "finance: daily bars", write: func(w *written) {
-		for s := range 5 {
-			for i := range 40 {
-				at, row := start.AddDate(0, 0, i), fmt.Sprintf("SYM%c#%s", 'A'+s, start.AddDate(0, 0, i).Format("2006-01-02"))
-				w.cell(row, "b:open", at, 10+i)
-				w.cell(row, "b:close", at, 11.5+float64(i))
-				w.event(at, 10+i, 11.5+float64(i))
-			}
-		}
-	}},
-	{name: "finance: daily bars, written in the evening", write: func(w *written) {
-		for s := range 5 {
-			for i := range 40 {
-				at := start.AddDate(0, 0, i)
-				row := fmt.Sprintf("SYM%c#%s", 'A'+s, at.Format("2006-01-02"))
-				w.cell(row, "b:close", at.Add(21*time.Hour+time.Duration(i)*time.Second), 11.5+float64(i))
-				w.event(at, 11.5+float64(i))
-			}
-		}
-	}, asks: "in buckets of 24h"},
-	{name: "finance: JSON with fractions of seconds in keys", write: each(5, 40, 1713*time.Millisecond, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("XNAS/S%d/%s", s, at.Format("2006-01-02T15:04:05.000Z")), "j:doc", at, object(map[string]any{"px": 1.5 + float64(i), "qty": i}))
-		w.event(at, 1.5+float64(i), i)
+	form("finance: daily bars", "", "5x40 24h exact", "SYM<%c s+65>#<2006-01-02>", "b:open=<%d i+10>",
+		"b:close=<%d i+11>.5"),
+	{"finance: daily bars, written in the evening", "in buckets of 24h", each("5x40 24h exact", func(w *written, s, i int, at time.Time) {
+		w.cell(formed("SYM<%c s+65>#<2006-01-02>", s, i, at), "b:close", at.Add(21*time.Hour+time.Duration(i)*time.Second), 11.5+float64(i))
+		w.event(at, 11.5+float64(i))
 	})},
-	{name: "logs: year/month/day apart", asks: "time", write: temps(4, 60, 7*time.Hour, keyOf("svc-%d/{2006/01/02/15}"))},
-	{name: "logs: newest first, Long.MAX_VALUE", write: later(4, 60, time.Minute, 2*time.Second, func(s int, at time.Time) string { return fmt.Sprintf("app%d#%019d", s, math.MaxInt64-at.UnixMilli()) })},
-	{name: "logs: ULIDs", asks: "[K24]", write: later(4, 40, time.Minute, 2*time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("tenant%d#%s", s, ulidOf(at, s*1000+at.Minute()))
-	})},
-	{name: "logs: UUIDs after the time", write: each(2, 60, time.Second, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("%s#%s", at.Format("2006-01-02T15:04:05"), uuidOf(i*2+s)), "l:msg", at, fmt.Sprintf("GET /%d", i))
-	})},
-	{name: "logs: snowflake IDs", asks: "disagree", write: temps(3, 40, time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("ch%d#%d", s, (at.UnixMilli()-1420070400000)<<22|int64(s))
-	})},
+	form("finance: JSON with fractions of seconds in keys", "", "5x40 1713ms", "XNAS/S<s>/<2006-01-02T15:04:05.000Z>",
+		`j:doc={"px":<%d i+1>.5,"qty":<i>}`, "=<%d i+1>.5", "=<i>"),
+	form("logs: year/month/day apart", "time", "4x60 7h", "svc-<s>/<2006/01/02/15>"),
+	later("logs: newest first, Long.MAX_VALUE", "", "4x60 1m", "2s", "app<s>#<%019d 9223372036854775807-ms>"),
+	later("logs: ULIDs", "[K24]", "4x40 1m", "2s", "tenant<s>#<ulid s*1000>"),
+	form("logs: UUIDs after the time", "", "2x60 1s", "<2006-01-02T15:04:05>#<uuid i*2+s>", "l:msg=GET /<i>"),
+	form("logs: snowflake IDs", "disagree", "3x40 1m", "ch<s>#<%d ms-1420070400000*4194304+s>"),
 	{name: "games: scores without a time", write: func(w *written) {
 		for p := range 30 {
 			for i := range 3 {
@@ -252,28 +361,19 @@ var tableCases = []tableCase{
 			}
 		}
 	}},
-	{name: "healthcare: seconds as digits", write: later(5, 40, 13*time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("P%06d#pulse#%s", s+100, at.Format("20060102150405"))
+	later("healthcare: seconds as digits", "", "5x40 13m", "1s", "P<%06d s+100>#pulse#<20060102150405>"),
+	{"healthcare: 2% N/A", `"N/A"`, each("4x100 13m", func(w *written, s, i int, at time.Time) {
+		w.one(formed("P<s>#<2006-01-02>", s, i, at), "v:pulse", at, except(i, 50, "N/A", 60+i%40))
 	})},
-	{name: "healthcare: 2% N/A", asks: `"N/A"`, write: each(4, 100, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		v := any(60 + i%40)
-		if i%50 == 49 {
-			v = "N/A"
-		}
-		w.one(fmt.Sprintf("P%d#%s", s, at.Format("2006-01-02")), "v:pulse", at, v)
-	})},
-	{name: "healthcare: JSON with 2% n/a", asks: "several types", write: each(4, 100, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		v := any(60 + i%40)
-		if i%50 == 49 {
-			v = "n/a"
-		}
-		w.cell(fmt.Sprintf("P%d#%s", s, at.Format("2006-01-02")), "v:json", at, object(map[string]any{"pulse": v, "ok": true}))
+	{"healthcare: JSON with 2% n/a", "several types", each("4x100 13m", func(w *written, s, i int, at time.Time) {
+		v := except(i, 50, "n/a", 60+i%40)
+		w.cell(formed("P<s>#<2006-01-02>", s, i, at), "v:json", at, object(map[string]any{"pulse": v, "ok": true}))
 		w.event(at, v, true)
 	})},
-	{name: "healthcare: DD-MM-YYYY", asks: "[K24]", write: later(5, 40, 24*time.Hour, 3*time.Hour, keyOf("P%d#{02-01-2006}"))},
-	{name: "healthcare: names of months", asks: "[K24]", write: later(5, 40, 24*time.Hour, 3*time.Hour, keyOf("P%d#{02 Jan 2006}"))},
-	{name: "logistics: month before the series", write: temps(4, 60, 9*time.Hour, keyOf("{2006-01}#truck-%d#{ms}"))},
-	{name: "logistics: accounts and months", write: temps(20, 8, 24*17*time.Hour, keyOf("acct%03d~{2006-01}"))},
+	later("healthcare: DD-MM-YYYY", "[K24]", "5x40 24h", "3h", "P<s>#<02-01-2006>"),
+	later("healthcare: names of months", "[K24]", "5x40 24h", "3h", "P<s>#<02 Jan 2006>"),
+	form("logistics: month before the series", "", "4x60 9h", "<2006-01>#truck-<s>#<ms>"),
+	form("logistics: accounts and months", "", "20x8 408h", "acct<%03d s>~<2006-01>"),
 	{name: "logistics: months, written in the next", asks: "Part 2", write: func(w *written) {
 		for s := range 10 {
 			for m := range 8 {
@@ -283,52 +383,31 @@ var tableCases = []tableCase{
 			}
 		}
 	}},
-	{name: "logistics: numbers and milliseconds with -", write: temps(10, 20, 61*time.Second, func(s int, at time.Time) string { return fmt.Sprintf("%d-%d", 7000+s, at.UnixMilli()) })},
+	form("logistics: numbers and milliseconds with -", "", "10x20 61s", "<%d s+7000>-<ms>"),
 	{name: "devices without a delimiter or a time", write: func(w *written) {
 		for s := range 60 {
-			at := start.Add(time.Duration(s) * time.Second)
-			w.one(fmt.Sprintf("device%03d", s), "m:v", at, s)
+			w.one(fmt.Sprintf("device%03d", s), "m:v", start.Add(time.Duration(s)*time.Second), s)
 		}
 	}},
 	{name: "padded numbers without a delimiter or a time", write: func(w *written) {
 		for s := range 60 {
-			at := start.Add(time.Duration(s) * time.Second)
-			w.one(fmt.Sprintf("%06d", s*7), "m:v", at, s)
+			w.one(fmt.Sprintf("%06d", s*7), "m:v", start.Add(time.Duration(s)*time.Second), s)
 		}
 	}},
-	{name: "binary: 4 bytes and milliseconds", write: temps(5, 40, time.Minute, func(s int, at time.Time) string {
-		return string(binary.BigEndian.AppendUint32(nil, uint32(s+1))) + string(be8(at.UnixMilli()))
-	})},
-	{name: "binary: 8 bytes and seconds in 4", write: temps(5, 40, time.Minute, func(s int, at time.Time) string {
-		return string(be8(int64(s+1))) + string(binary.BigEndian.AppendUint32(nil, uint32(at.Unix())))
-	})},
-	{name: "binary: little-endian seconds", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string {
-		return string(binary.BigEndian.AppendUint32(nil, uint32(s+1))) + string(binary.LittleEndian.AppendUint32(nil, uint32(at.Unix())))
-	})},
-	{name: "text of fixed width", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("SYM%c%05d%s", 'A'+s, s, at.Format("20060102150405"))
-	})},
-	{name: "hash before the series", write: temps(10, 30, 17*time.Minute, func(s int, at time.Time) string {
+	form("binary: 4 bytes and milliseconds", "", "5x40 1m", "<be4 s+1><be8 ms>"),
+	form("binary: 8 bytes and seconds in 4", "", "5x40 1m", "<be8 s+1><be4 unix>"),
+	later("binary: little-endian seconds", "[K24]", "5x40 1m", "1s", "<be4 s+1><le4 unix>"),
+	later("text of fixed width", "[K24]", "5x40 1m", "1s", "SYM<%c s+65><%05d s><20060102150405>"),
+	keyed("hash before the series", "", "10x30 17m", func(s int, at time.Time) string {
 		id := fmt.Sprintf("user%d", s)
 		sum := md5.Sum([]byte(id))
 		return fmt.Sprintf("%x#%s#%s", sum[:2], id, at.Format("2006-01-02"))
-	})},
-	{name: "negative coordinates", write: temps(9, 30, 17*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("%d:%d:%s", s*7-30, 40-s*11, at.Format("2006010215"))
-	})},
-	{name: "negative numbers with -", asks: "Are timestamps of cells", write: temps(9, 30, 17*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("%d-%s", s*7-30, at.Format("20060102")) })},
-	{name: "protobuf", write: each(5, 40, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(i+1))
-		b = protowire.AppendFixed64(protowire.AppendTag(b, 2, protowire.Fixed64Type), math.Float64bits(1.5+float64(i)))
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "p:b", at, b)
-		w.event(at, i+1, 1.5+float64(i))
-	})},
-	{name: "two families", write: each(5, 40, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
-		w.cell(row, "raw:v", at, i)
-		w.cell(row, "agg:avg", at, 0.5+float64(i))
-		w.event(at, i, 0.5+float64(i))
-	})},
+	}),
+	form("negative coordinates", "", "9x30 17m", "<%d s*7-30>:<%d 0-s*11+40>:<2006010215>"),
+	form("negative numbers with -", "Are timestamps of cells", "9x30 17m", "<%d s*7-30>-<20060102>"),
+	form("protobuf", "", "5x40 13m", "s<s>#<2006-01-02>", "p:b=\x08<uv i+1>\x11<lf8 i*4+6>", "=<%d i+1>",
+		"=<%d i+1>.5"),
+	form("two families", "", "5x40 13m", "s<s>#<2006-01-02>", "raw:v=<i>", "agg:avg=<i>.5"),
 	{name: "version suffix", write: func(w *written) {
 		for d := range 20 {
 			for v := range 4 {
@@ -337,270 +416,145 @@ var tableCases = []tableCase{
 			}
 		}
 	}},
-	{name: "microseconds", write: later(5, 40, 1357*time.Microsecond, time.Second, func(s int, at time.Time) string { return fmt.Sprintf("s%d|%d", s, at.UnixMicro()) })},
-	{name: "days since 1970", write: temps(5, 60, 5*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("sensor%d#%d", s, at.Unix()/86400) })},
-	{name: "hours since 1970", write: temps(5, 60, 13*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("sensor%d#%d", s, at.Unix()/3600) })},
-	{name: "minutes since 1970", write: temps(5, 60, 7*time.Second, func(s int, at time.Time) string { return fmt.Sprintf("sensor%d#%d", s, at.Unix()/60) })},
-	{name: "weeks", write: temps(5, 60, 11*time.Hour, func(s int, at time.Time) string {
-		year, week := at.ISOWeek()
-		return fmt.Sprintf("s%d#%d-W%02d", s, year, week)
+	later("microseconds", "", "5x40 1357us", "1s", "s<s>|<us>"),
+	form("days since 1970", "", "5x60 5h", "sensor<s>#<%d unix/86400>"),
+	form("hours since 1970", "", "5x60 13m", "sensor<s>#<%d unix/3600>"),
+	form("minutes since 1970", "", "5x60 7s", "sensor<s>#<%d unix/60>"),
+	form("weeks", "", "5x60 11h", "s<s>#<week>"),
+	later("quarters", "[K24]", "5x9 960h", "1h", "s<s>#<quarter>"),
+	form("days of the year", "", "5x60 11h", "s<s>#<2006002>"),
+	form("local hours, one ahead", "[K24]", "5x100 13m", "s<s>#<1h/2006-01-02T15>"),
+	form("local days, five behind", "[K24]", "5x100 93m", "s<s>#<-5h/2006-01-02>"),
+	form("local seconds, five behind", "[K24]", "5x60 13m", "s<s>#<-5h/2006-01-02T15:04:05>"),
+	later("local seconds, two ahead, written later", "[K24]", "5x60 13m", "3s", "s<s>#<2h/2006-01-02T15:04:05>"),
+	form("offsets: milliseconds in 4 bytes of an hour", "[C08]", "4x200 41s", "s<s>#<2006010215>",
+		"m:<be4 ms%3600000>+2s=<f8 i*4>", "=<i>"),
+	form("offsets: seconds in 2 bytes", "", "4x200 41s", "s<s>#<2006010215>", "m:<be2 unix%3600>=<f8 i*4>", "=<i>"),
+	form("offsets: milliseconds in 3 bytes, written later", "Are column names counts", "4x200 41s",
+		"s<s>#<2006010215>", "m:<be3 ms%3600000>+1s=<f8 i*4>", "=<i>"),
+	form("columns are times", "[C08]", "4x40 41s", "s<s>", "m:<2006-01-02T15:04:05Z07:00>+2s=<i>"),
+	form("columns are milliseconds", "[C08]", "4x40 41s", "s<s>#2026-11-20", "m:<ms>+2s=<i>"),
+	form("columns are dates", "[C08]", "4x15 24h", "s<s>", "m:<2006-01-02>+25h=<i>"),
+	{"two programs: users and orders", "tells kinds of rows apart", each("8x10 1h", func(w *written, s, i int, at time.Time) {
+		w.cell(formed("user#<s>#<unix>", s, i, at), "f:name", at, fmt.Sprintf("N%d", i))
+		w.one(formed("order#<s>#<unix>", s, i, at), "f:amount", at, i)
 	})},
-	{name: "quarters", asks: "[K24]", write: later(5, 9, 40*24*time.Hour, time.Hour, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%d-Q%d", s, at.Year(), (int(at.Month())+2)/3)
-	})},
-	{name: "days of the year", write: temps(5, 60, 11*time.Hour, keyOf("s%d#{2006002}"))},
-	{name: "local hours, one ahead", asks: "[K24]", write: temps(5, 100, 13*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, at.Add(time.Hour).Format("2006-01-02T15"))
-	})},
-	{name: "local days, five behind", asks: "[K24]", write: temps(5, 100, 93*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, at.Add(-5*time.Hour).Format("2006-01-02"))
-	})},
-	{name: "local seconds, five behind", asks: "[K24]", write: temps(5, 60, 13*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, at.Add(-5*time.Hour).Format("2006-01-02T15:04:05"))
-	})},
-	{name: "local seconds, two ahead, written later", asks: "[K24]", write: later(5, 60, 13*time.Minute, 3*time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, at.Add(2*time.Hour).Format("2006-01-02T15:04:05"))
-	})},
-	{name: "offsets: milliseconds in 4 bytes of an hour", asks: "[C08]", write: each(4, 200, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		name := string(binary.BigEndian.AppendUint32(nil, uint32(at.Sub(at.Truncate(time.Hour)).Milliseconds())))
-		w.put(fmt.Sprintf("s%d#%s", s, at.Format("2006010215")), "m", name, at.Add(2*time.Second), doubled(float64(i)))
-		w.event(at, float64(i))
-	})},
-	{name: "offsets: seconds in 2 bytes", write: each(4, 200, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		name := string(binary.BigEndian.AppendUint16(nil, uint16(at.Sub(at.Truncate(time.Hour))/time.Second)))
-		w.put(fmt.Sprintf("s%d#%s", s, at.Format("2006010215")), "m", name, at, doubled(float64(i)))
-		w.event(at, float64(i))
-	})},
-	{name: "offsets: milliseconds in 3 bytes, written later", asks: "Are column names counts", write: each(4, 200, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		name := string(binary.BigEndian.AppendUint32(nil, uint32(at.Sub(at.Truncate(time.Hour)).Milliseconds()))[1:])
-		w.put(fmt.Sprintf("s%d#%s", s, at.Format("2006010215")), "m", name, at.Add(time.Second), doubled(float64(i)))
-		w.event(at, float64(i))
-	})},
-	{name: "columns are times", asks: "[C08]", write: each(4, 40, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		w.put(fmt.Sprintf("s%d", s), "m", at.Format(time.RFC3339), at.Add(2*time.Second), text(i))
-		w.event(at, i)
-	})},
-	{name: "columns are milliseconds", asks: "[C08]", write: each(4, 40, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		w.put(fmt.Sprintf("s%d#2026-11-20", s), "m", fmt.Sprint(at.UnixMilli()), at.Add(2*time.Second), text(i))
-		w.event(at, i)
-	})},
-	{name: "columns are dates", asks: "[C08]", write: each(4, 15, 24*time.Hour, func(w *written, s, i int, at time.Time) {
-		w.put(fmt.Sprintf("s%d", s), "m", at.Format("2006-01-02"), at.Add(25*time.Hour), text(i))
-		w.event(at, i)
-	})},
-	{name: "two programs: users and orders", asks: "tells kinds of rows apart", write: each(8, 10, time.Hour, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("user#%d#%d", s, at.Unix()), "f:name", at, fmt.Sprintf("N%d", i))
-		w.one(fmt.Sprintf("order#%d#%d", s, at.Unix()), "f:amount", at, i)
-	})},
-	{name: "two programs: seconds and milliseconds", asks: "Is it a time", write: func(w *written) {
-		temps(8, 20, time.Hour, keyOf("s%d#{unix}"))(w)
-		temps(8, 7, time.Hour, keyOf("t%d#{ms}"))(w)
+	{"two programs: seconds and milliseconds", "Is it a time", func(w *written) {
+		form("", "", "8x20 1h", "s<s>#<unix>").write(w)
+		form("", "", "8x7 1h", "t<s>#<ms>").write(w)
 	}},
-	{name: "empty values", asks: "empty", write: each(4, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		v := any(i)
-		if i%10 == 0 {
-			v = ""
-		}
-		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:v", at, v)
+	{"empty values", "empty", each("4x50 13m", func(w *written, s, i int, at time.Time) {
+		w.one(formed("s<s>#<2006-01-02>", s, i, at), "m:v", at, except(i+9, 10, "", i))
 	})},
-	{name: "binary values of several sizes", write: each(4, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
-		w.cell(row, "m:on", at, []byte{byte(i % 2)})
-		w.cell(row, "m:n", at, binary.BigEndian.AppendUint32(nil, uint32(i)))
-		w.cell(row, "m:le", at, binary.LittleEndian.AppendUint64(nil, math.Float64bits(1.5*float64(i+1))))
-		w.event(at, i%2 == 1, i, 1.5*float64(i+1))
+	form("binary values of several sizes", "", "4x50 13m", "s<s>#<2006-01-02>", "m:on=<\x00|\x01>",
+		"m:n=<be4 i>", "m:le=<lf8 i*6+6>", "=<false|true>", "=<i>", "=<q i*6+6>"),
+	form("decimal commas", "", "4x50 13m", "s<s>#<2006-01-02>", "m:v=<i>,5"),
+	form("UUIDs as series", "", "5x60 53m", "<uuid s>#<20060102>"),
+	form("addresses", "", "5x60 53m", "10.0.<s>.1|u<s>@example.com|<20060102>"),
+	{"some keys with another delimiter", "another structure", each("8x30 53m", func(w *written, s, i int, at time.Time) {
+		w.one(formed(fmt.Sprintf("s<s>%[1]s<2006-01-02>", except(s, 8, "/", "#")), s, i, at), "m:v", at, i)
 	})},
-	{name: "decimal commas", write: each(4, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:v", at, fmt.Sprintf("%d,5", i))
-	})},
-	{name: "UUIDs as series", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string { return uuidOf(s) + "#" + at.Format("20060102") })},
-	{name: "addresses", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("10.0.%d.1|u%d@example.com|%s", s, s, at.Format("20060102"))
-	})},
-	{name: "some keys with another delimiter", asks: "another structure", write: each(8, 30, 53*time.Minute, func(w *written, s, i int, at time.Time) {
-		sep := "#"
-		if s == 7 {
-			sep = "/"
-		}
-		w.one(fmt.Sprintf("s%d%s%s", s, sep, at.Format("2006-01-02")), "m:v", at, i)
-	})},
-	{name: "timestamps are 0", asks: "Timestamps of cells", write: each(5, 40, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%d", s, at.UnixMilli()), "m:v", time.Unix(0, 0), i)
+	{"timestamps are 0", "Timestamps of cells", each("5x40 13m", func(w *written, s, i int, at time.Time) {
+		w.cell(formed("s<s>#<ms>", s, i, at), "m:v", time.Unix(0, 0), i)
 		w.event(at, i)
 	})},
-	{name: "imported years later", asks: "Were the cells written later", write: each(5, 40, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%d", s, at.UnixMilli()), "m:v", start.AddDate(3, 0, 0).Add(time.Duration(i)*time.Second), i)
+	{"imported years later", "Were the cells written later", each("5x40 13m", func(w *written, s, i int, at time.Time) {
+		w.cell(formed("s<s>#<ms>", s, i, at), "m:v", start.AddDate(3, 0, 0).Add(time.Duration(i)*time.Second), i)
 		w.event(at, i)
 	})},
-	{name: "hexadecimal seconds", asks: "[K24]", write: later(5, 40, 13*time.Minute, time.Second, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%08x", s, at.Unix()) })},
-	{name: "reversed dates", asks: "[K24]", write: later(5, 40, 24*time.Hour, time.Hour, func(s int, at time.Time) string {
-		day, _ := strconv.Atoi(at.Format("20060102"))
-		return fmt.Sprintf("s%d#%08d", s, 99999999-day)
-	})},
-	{name: "padded numbers that begin with 0", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("%07d#%s", s+3, at.Format("2006-01-02")) })},
-	{name: "padded numbers of 20 digits", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("%020d#%s", s+3, at.Format("2006-01-02")) })},
-	{name: "padded numbers and zero", write: temps(8, 30, 53*time.Minute, keyOf("%03d|x|{2006-01-02}"))},
-	{name: "phone numbers", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("1650%06d#%s", s*7919, at.Format("2006-01-02"))
-	})},
-	{name: "seconds with a fraction", asks: "[K24]", write: later(5, 40, 1313*time.Millisecond, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%.3f", s, float64(at.UnixMilli())/1000)
-	})},
-	{name: "time before the series", write: temps(5, 40, time.Minute, func(s int, at time.Time) string { return at.Format("20060102150405") + "#sensor" + strconv.Itoa(s) })},
-	{name: "time with a space", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, keyOf("s%d,{2006-01-02 15:04:05}"))},
-	{name: "time and a sequence number", write: each(5, 30, time.Minute, func(w *written, s, i int, at time.Time) {
+	later("hexadecimal seconds", "[K24]", "5x40 13m", "1s", "s<s>#<%08x unix>"),
+	later("reversed dates", "[K24]", "5x40 24h", "1h", "s<s>#<nines 20060102>"),
+	form("padded numbers that begin with 0", "", "8x30 53m", "<%07d s+3>#<2006-01-02>"),
+	form("padded numbers of 20 digits", "", "8x30 53m", "<%020d s+3>#<2006-01-02>"),
+	form("padded numbers and zero", "", "8x30 53m", "<%03d s>|x|<2006-01-02>"),
+	form("phone numbers", "", "8x30 53m", "1650<%06d s*7919>#<2006-01-02>"),
+	later("seconds with a fraction", "[K24]", "5x40 1313ms", "1s", "s<s>#<unix>.<%03d ms%1000>"),
+	form("time before the series", "", "5x40 1m", "<20060102150405>#sensor<s>"),
+	later("time with a space", "[K24]", "5x40 1m", "1s", "s<s>,<2006-01-02 15:04:05>"),
+	{name: "time and a sequence number", write: each("5x30 1m", func(w *written, s, i int, at time.Time) {
 		for n := range 2 {
 			w.one(fmt.Sprintf("s%d#%d#%03d", s, at.UnixMilli(), n), "m:v", at, i*2+n)
 		}
 	})},
-	{name: "postal codes, long numbers and decimals as values", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
-		for name, v := range map[string]string{"zip": fmt.Sprintf("%05d", 139+i), "long": fmt.Sprintf("1234567890123456%04d", i), "precise": fmt.Sprintf("0.1234567890123456%04d", i)} {
-			w.cell(row, "m:"+name, at, v)
-		}
-		w.event(at, fmt.Sprintf("%05d", 139+i), fmt.Sprintf("1234567890123456%04d", i), fmt.Sprintf("0.1234567890123456%04d", i))
-	})},
-	{name: "JSON with long numbers", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		n := fmt.Sprintf("1234567890123456%04d", i)
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "j:doc", at, []byte(`{"id":`+n+`,"ok":true}`))
-		w.event(at, []byte(n), true)
-	})},
-	{name: "columns some milliseconds apart", asks: "belong together", write: each(4, 60, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
-		w.cell(row, "m:a", at, i)
-		w.cell(row, "m:b", at.Add(5*time.Millisecond), i)
-		w.cell(row, "m:c", at.Add(9*time.Millisecond), i)
-		w.event(at, i, i, i)
-	})},
-	{name: "text and 8 bytes of milliseconds", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("dev%d#", s) + string(be8(at.UnixMilli()))
-	})},
-	{name: "starts of days in seconds", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("dev%d#%d", s, at.Unix()/86400*86400)
-	})},
-	{name: "reversed domains", write: temps(5, 60, 53*time.Minute, keyOf("com.example.host%d#{2006-01-02}"))},
-	{name: "day and hour apart", write: temps(5, 60, 23*time.Minute, keyOf("dev%d#{20060102}#{15}"))},
-	{name: "day and time apart, written later", asks: "in buckets of 24h", write: later(5, 60, 17*time.Minute, time.Second, keyOf("dev%d#{20060102}#{150405}"))},
-	{name: "basic ISO 8601, written later", asks: "[K24]", write: later(5, 60, 17*time.Minute, time.Second, keyOf("dev%d#{20060102T150405Z}"))},
-	{name: "opaque values", asks: "What do these bytes mean?", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+	form("postal codes, long numbers and decimals as values", "", "4x30 13m", "s<s>#<2006-01-02>",
+		"m:zip=<%05d i+139>", "m:long=1234567890123456<%04d i>", "m:precise=0.1234567890123456<%04d i>"),
+	form("JSON with long numbers", "", "4x30 13m",
+		"s<s>#<2006-01-02>", `j:doc={"id":1234567890123456<%04d i>,"ok":true}`, "=1234567890123456<%04d i>", "=true"),
+	form("columns some milliseconds apart", "belong together", "4x60 13m", "s<s>#<2006-01-02>", "m:a=<i>",
+		"m:b+5ms=<i>", "m:c+9ms=<i>"),
+	later("text and 8 bytes of milliseconds", "", "5x40 1m", "1s", "dev<s>#<be8 ms>"),
+	form("starts of days in seconds", "", "5x60 53m", "dev<s>#<%d unix/86400*86400>"),
+	form("reversed domains", "", "5x60 53m", "com.example.host<s>#<2006-01-02>"),
+	form("day and hour apart", "", "5x60 23m", "dev<s>#<20060102>#<15>"),
+	later("day and time apart, written later", "in buckets of 24h", "5x60 17m", "1s", "dev<s>#<20060102>#<150405>"),
+	later("basic ISO 8601, written later", "[K24]", "5x60 17m", "1s", "dev<s>#<20060102T150405Z>"),
+	{"opaque values", "What do these bytes mean?", each("4x30 13m", func(w *written, s, i int, at time.Time) {
 		sum := md5.Sum([]byte{byte(s), byte(i)})
-		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:z", at, sum[:5])
+		w.one(formed("s<s>#<2006-01-02>", s, i, at), "m:z", at, sum[:5])
 	})},
-	{name: "binary identifiers of 64 bits", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+	{name: "binary identifiers of 64 bits", write: each("4x30 13m", func(w *written, s, i int, at time.Time) {
 		sum := md5.Sum([]byte{byte(s), byte(i)})
-		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:id", at, sum[:8])
+		w.one(formed("s<s>#<2006-01-02>", s, i, at), "m:id", at, sum[:8])
 	})},
-	{name: "single-digit codes and flags", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
-		w.cell(row, "m:flag", at, []string{"Y", "N"}[i%2])
-		w.cell(row, "m:code", at, i%3)
-		w.event(at, []string{"Y", "N"}[i%2], i%3)
+	form("single-digit codes and flags", "", "4x30 13m", "s<s>#<2006-01-02>", "m:flag=<Y|N>", "m:code=<0|1|2>"),
+	{name: "late at midnight", asks: "a bucket of events", write: each("4x100 47m", func(w *written, s, i int, at time.Time) {
+		w.one(formed("s<s>#<20060102>", s, i, at.Add(-40*time.Second)), "m:v", at, i)
 	})},
-	{name: "late at midnight", asks: "a bucket of events", write: each(4, 100, 47*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("s%d#%s", s, at.Add(-40*time.Second).Format("20060102")), "m:v", at, i)
+	form("begin and end", "Is it a time", "6x30 47m", "trip<s>#<unix>#<%d unix+1200>"),
+	later("end and begin", "Is it a time", "6x30 47m", "2s", "trip<s>#<%d unix+1200>#<unix>"),
+	form("order ids", "", "6x30 47m", "17<%011d s*991>#<2006-01-02>"),
+	form("one bucket", "", "6x10 7m", "s<s>#<2006-01>"),
+	{"seconds and 2% of milliseconds", "times of events", each("5x60 1m", func(w *written, s, i int, at time.Time) {
+		w.one(formed(fmt.Sprint(except(i, 50, "s<s>#<ms>", "s<s>#<unix>")), s, i, at), "m:v", at, i)
 	})},
-	{name: "begin and end", asks: "Is it a time", write: temps(6, 30, 47*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("trip%d#%d#%d", s, at.Unix(), at.Add(20*time.Minute).Unix())
-	})},
-	{name: "end and begin", asks: "Is it a time", write: later(6, 30, 47*time.Minute, 2*time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("trip%d#%d#%d", s, at.Add(20*time.Minute).Unix(), at.Unix())
-	})},
-	{name: "order ids", write: temps(6, 30, 47*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("17%011d#%s", s*991, at.Format("2006-01-02"))
-	})},
-	{name: "one bucket", write: temps(6, 10, 7*time.Minute, keyOf("s%d#{2006-01}"))},
-	{name: "seconds and 2% of milliseconds", asks: "times of events", write: each(5, 60, time.Minute, func(w *written, s, i int, at time.Time) {
-		key := fmt.Sprintf("s%d#%d", s, at.Unix())
-		if i%50 == 49 {
-			key = fmt.Sprintf("s%d#%d", s, at.UnixMilli())
-		}
-		w.one(key, "m:v", at, i)
-	})},
-	{name: "decimals of money", write: each(5, 60, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, fmt.Sprintf("-%d.25", i))
-	})},
-	{name: "ms in keys, us in value", write: each(5, 60, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("s%d#%d", s, at.UnixMilli()), "m:at", at, at.UnixMicro())
-	})},
-	{name: "reversed seconds of max int32", write: later(5, 60, time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%010d", s, 2147483647-at.Unix())
-	})},
-	{name: "centiseconds", asks: "[K24]", write: later(5, 60, time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%d", s, at.UnixMilli()/10)
-	})},
-	{name: "minutes since 2020", asks: "those of writes", write: later(5, 60, time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%07d", s, (at.Unix()-1577836800)/60)
-	})},
-	{name: "milliseconds in base 36", asks: "[K24]", write: later(5, 60, time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, b36(at.UnixMilli()))
-	})},
-	{name: "years of two digits", asks: "[K24]", write: later(5, 60, 25*time.Hour, time.Second, keyOf("s%d#{060102}"))},
-	{name: "phone numbers as values", write: valued(func(i int) any { return fmt.Sprintf("+49%d", 1000+i) })},
-	{name: "decimals with a plus sign", write: valued(func(i int) any { return fmt.Sprintf("+%d.5", i) })},
-	{name: "hexadecimal identifiers like 12e5", write: valued(func(i int) any { return fmt.Sprintf("%de%d", i%9+1, i%7) })},
-	{name: "identifiers of 17 digits and a fraction", write: valued(func(i int) any {
-		if i == 0 {
-			return "1.5"
-		}
-		return fmt.Sprintf("1234567890123%04d", i)
-	})},
-	{name: "seconds in keys, milliseconds in cells", asks: "in buckets of 1s", write: temps(5, 40, 1713*time.Millisecond, keyOf("s%d#{unix}"))},
-}
-
-// localDays writes events in rows of the days of a zone.
-func localDays(n, events int, step time.Duration, hours int, key func(s int, at time.Time) string) func(w *written) {
-	return temps(n, events, step, func(s int, at time.Time) string { return key(s, at.Add(time.Duration(hours)*time.Hour)) })
-}
-
-// valued writes events with one value as text.
-func valued(value func(i int) any) func(w *written) {
-	return each(4, 60, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.one(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, value(i))
-	})
+	form("decimals of money", "", "5x60 1m", "s<s>#<unix>", "m:v=-<i>.25"),
+	form("ms in keys, us in value", "", "5x60 1m", "s<s>#<ms>", "m:at=<us>"),
+	later("reversed seconds of max int32", "", "5x60 1m", "1s", "s<s>#<%010d 2147483647-unix>"),
+	later("centiseconds", "[K24]", "5x60 1m", "1s", "s<s>#<%d ms/10>"),
+	later("minutes since 2020", "those of writes", "5x60 1m", "1s", "s<s>#<%07d unix-1577836800/60>"),
+	later("milliseconds in base 36", "[K24]", "5x60 1m", "1s", "s<s>#<b36 ms>"),
+	later("years of two digits", "[K24]", "5x60 25h", "1s", "s<s>#<060102>"),
+	textual("phone numbers as values", "", "+49<%d i+1000>"),
+	textual("decimals with a plus sign", "", "+<i>.5"),
+	textual("hexadecimal identifiers like 12e5", "", "<%d i%9+1>e<%d i%7>"),
+	valued("identifiers of 17 digits and a fraction", "", func(i int) any {
+		return except(i+59, 60, "1.5", fmt.Sprintf("1234567890123%04d", i))
+	}),
+	form("seconds in keys, milliseconds in cells", "in buckets of 1s", "5x40 1713ms", "s<s>#<unix>"),
 }
 
 // doubtful are tables that a sample cannot tell from others, which need other schemas.
 var doubtful = []tableCase{
-	{name: "10^13 minus milliseconds", asks: "[K24]", write: temps(9, 60, 17*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("s%d_%013d", s, 10000000000000-at.UnixMilli()) })},
-	{name: "10^13 + 1 minus milliseconds", asks: "[K24]", write: temps(9, 60, 17*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("s%d_%013d", s, 10000000000001-at.UnixMilli()) })},
-	{name: "10^10 minus seconds", asks: "[K24]", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%010d", s, 10000000000-at.Unix()) })},
-	{name: "10^16 minus microseconds", asks: "[K24]", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%016d", s, 10000000000000000-at.UnixMicro()) })},
-	{name: "negative milliseconds in 8 bytes", asks: "[K24]", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("s%d#", s) + string(be8(-at.UnixMilli())) })},
-	{name: "the least int64 minus milliseconds", asks: "[K24]", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#", s) + string(be8(math.MinInt64-at.UnixMilli()))
-	})},
-	{name: "2^31 minus seconds", asks: "[K24]", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%010d", s, int64(1<<31)-at.Unix()) })},
-	{name: "10^13 minus hours in milliseconds", asks: "?", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%013d", s, 10000000000000-at.Truncate(time.Hour).UnixMilli())
-	})},
-	{name: "local days, New York", asks: "[K24]", write: localDays(5, 300, 17*time.Minute, -5, keyOf("dev%d#{2006-01-02}"))},
-	{name: "local days, 75 of them", asks: "[K24]", write: localDays(3, 600, 3*time.Hour, -5, keyOf("dev%d#{2006-01-02}"))},
-	{name: "local days, 75 of them, Tokyo", asks: "[K24]", write: localDays(3, 600, 3*time.Hour, 9, keyOf("dev%d#{20060102}"))},
-	{name: "weeks of the year", asks: "begin again", write: temps(9, 300, 170*time.Minute, func(s int, at time.Time) string {
+	form("10^13 minus milliseconds", "[K24]", "9x60 17m", "s<s>_<%013d 10000000000000-ms>"),
+	form("10^13 + 1 minus milliseconds", "[K24]", "9x60 17m", "s<s>_<%013d 10000000000001-ms>"),
+	form("10^10 minus seconds", "[K24]", "3x200 11m", "s<s>#<%010d 10000000000-unix>"),
+	form("10^16 minus microseconds", "[K24]", "3x200 11m", "s<s>#<%016d 10000000000000000-us>"),
+	form("negative milliseconds in 8 bytes", "[K24]", "3x200 11m", "s<s>#<be8 0-ms>"),
+	form("the least int64 minus milliseconds", "[K24]", "3x200 11m", "s<s>#<be8 0-9223372036854775807-1-ms>"),
+	form("2^31 minus seconds", "[K24]", "3x200 11m", "s<s>#<%010d 2147483648-unix>"),
+	form("10^13 minus hours in milliseconds", "?", "3x200 11m", "s<s>#<%013d 0-unix/3600*3600000+10000000000000>"),
+	form("local days, New York", "[K24]", "5x300 17m", "dev<s>#<-5h/2006-01-02>"),
+	form("local days, 75 of them", "[K24]", "3x600 3h", "dev<s>#<-5h/2006-01-02>"),
+	form("local days, 75 of them, Tokyo", "[K24]", "3x600 3h", "dev<s>#<9h/20060102>"),
+	keyed("weeks of the year", "begin again", "9x300 170m", func(s int, at time.Time) string {
 		return fmt.Sprintf("dev%d#%d-%d", s, at.Year(), (at.YearDay()+int(time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC).Weekday())-1)/7+1)
-	})},
-	{name: "days of the month", asks: "the day of the month", write: temps(5, 300, 37*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("dev%d#2026#11#%d", s, at.Day()) })},
-	{name: "days of the month, delimiter -", asks: "begin again", write: temps(5, 300, 17*time.Minute, func(s int, at time.Time) string {
-		return "dev" + strconv.Itoa(s) + at.Add(-5*time.Hour).Format("#2006-01-02")
-	})},
-	{name: "month and local hour apart", asks: "the hour of the day", write: temps(5, 300, 17*time.Minute, func(s int, at time.Time) string {
+	}),
+	form("days of the month", "the day of the month", "5x300 37m", "dev<s>#2026#11#<2>"),
+	form("days of the month, delimiter -", "begin again", "5x300 17m", "dev<s><-5h/#2006-01-02>"),
+	keyed("month and local hour apart", "the hour of the day", "5x300 17m", func(s int, at time.Time) string {
 		return fmt.Sprintf("dev%d#%s#%d", s, at.Format("2006-01"), at.Add(9*time.Hour).Hour())
-	})},
-	{name: "hours of the day", asks: "begin again", write: temps(5, 100, 7*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("dev%d#h%02d", s, at.Hour()+1) })},
-	{name: "versions", asks: "such as versions", write: valued(func(i int) any { return fmt.Sprintf("1.%d", i%30) })},
-	{name: "times with an offset", asks: "an offset", write: valued(func(i int) any { return fmt.Sprintf("2026-11-20T01:%02d:00+02:00", i) })},
-	{name: "a counter that is zero", asks: "zero", write: valued(func(int) any { return make([]byte, 8) })},
-	{name: "binary floats 1 and infinity", asks: "Which is right", write: valued(func(i int) any { return be8(int64(math.Float64bits([]float64{1, math.Inf(1)}[i%2]))) })},
-	{name: "little-endian flags as float32", asks: "1 here", write: valued(func(i int) any { return le4(float32(i % 2)) })},
-	{name: "little-endian counts as float32", asks: "1 here", write: valued(func(i int) any { return le4(float32(i)) })},
-	{name: "integers that could be floats", asks: "65 here", write: valued(func(i int) any { return []byte{0, 0, 0, byte(65 + i%3)} })},
-	{name: "long integers beside decimals", asks: "does not keep \"9007199254740993\"", write: valued(func(i int) any { return []string{"9007199254740993", "1.5"}[i%2] })},
-	{name: "a column of bytes", asks: "names of columns are UTF-8", write: each(4, 60, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		row := fmt.Sprintf("s%d#%d", s, at.Unix())
-		w.cell(row, "m:v", at, i)
-		w.cell(row, "m:\xff\xfe", at, i)
-	})},
-	{name: "4 zero bytes", asks: "zero", write: valued(func(int) any { return make([]byte, 4) })},
+	}),
+	form("hours of the day", "begin again", "5x100 7m", "dev<s>#h<%02d unix/3600%24+1>"),
+	textual("versions", "such as versions", "1.<%d i%30>"),
+	textual("times with an offset", "an offset", "2026-11-20T01:<%02d i>:00+02:00"),
+	textual("a counter that is zero", "zero", "<be8 0>"),
+	textual("binary floats 1 and infinity", "Which is right", "<\x3f\xf0|\x7f\xf0>\x00\x00\x00\x00\x00\x00"),
+	valued("little-endian flags as float32", "1 here", func(i int) any { return le4(float32(i % 2)) }),
+	valued("little-endian counts as float32", "1 here", func(i int) any { return le4(float32(i)) }),
+	textual("integers that could be floats", "65 here", "\x00\x00\x00<A|B|C>"),
+	textual("long integers beside decimals", "does not keep \"9007199254740993\"", "<9007199254740993|1.5>"),
+	form("a column of bytes", "names of columns are UTF-8", "4x60 13m", "s<s>#<unix>", "m:v=<i>", "m:\xff\xfe=<i>"),
+	textual("4 zero bytes", "zero", "<be4 0>"),
 }
 
 // TestTables proposes schemas for tables that other programs might write, none of which this
