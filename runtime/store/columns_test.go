@@ -27,14 +27,6 @@ type sampleColumns struct {
 	Note                 [][]byte
 }
 
-// text formats the samples. It fails if the columns have different lengths.
-func (c *sampleColumns) text() (out []string) {
-	for i := range max(len(c.Series), len(c.Time), len(c.Sequence), len(c.Class), len(c.TTL), len(c.ExpiresAt), len(c.WrittenAt), len(c.Value), len(c.Note)) {
-		out = append(out, rowText(sample{c.Series[i], c.Time[i], c.Value[i], c.Note[i], c.Class[i], c.TTL[i], c.ExpiresAt[i], c.WrittenAt[i], c.Sequence[i]}))
-	}
-	return out
-}
-
 func rowText(e sample) string {
 	s := fmt.Sprintf("%s@%d=%d%q", e.Series, e.Time.UnixMicro(), e.Value, e.Note)
 	if e.Class != 0 || e.Sequence != 0 {
