@@ -316,30 +316,9 @@ func TestStateExpiresEarlier(t *testing.T) {
 	}
 }
 
-// TestScanOfStates scans a row with what is left of an older event, in a range of times without the
-// newest one.
+// TestScanOfStates scans rows with marks, and one with what is left of an older event: an event up to the last mark is not yielded,
+// nor one that a range of times does not have.
 func TestScanOfStates(t *testing.T) {
-	c := newNowCase(t, 500*time.Second)
-	must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
-	row := bigtable.NewMutation()
-	row.Set("f.1", "note", bigtable.Time(at(650)), []byte("late"))
-	must(t, c.Client.Open("now").Apply(t.Context(), "a", row))
-	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
-	must(t, err)
-	for to, want := range map[int]int{700: 0, 701: 1} {
-		found := 0
-		for row, err := range scanner.Rows(t.Context(), KeyRange{}, at(600), at(to)) {
-			must(t, err)
-			found += len(row.Events)
-		}
-		if found != want {
-			t.Errorf("to %d: %d events instead of %d", to, found, want)
-		}
-	}
-}
-
-// TestScanOfMarkedStates scans rows with marks: an event up to the last mark is not yielded.
-func TestScanOfMarkedStates(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "later", Time: at(701)}, {Series: "none", Time: at(700)}, {Series: "same", Time: at(700)}}))
 	table := c.Client.Open("now")
@@ -348,12 +327,16 @@ func TestScanOfMarkedStates(t *testing.T) {
 		c.mappings[0].untyped().mark(m, newMark(), at(700).UnixMicro(), c.clock())
 		must(t, table.Apply(t.Context(), series, m))
 	}
+	m := bigtable.NewMutation()
+	m.Set("f.1", "note", bigtable.Time(at(650)), []byte("late"))
+	must(t, table.Apply(t.Context(), "none", m))
 	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
 	must(t, err)
-	got := made(t, scanner.Rows(t.Context(), KeyRange{}, time.Time{}, at(2000)), func(row ScannedRow[sample]) string {
-		return fmt.Sprint(row.Key, len(row.Events), row.Marked)
-	})
-	same(t, []string{"empty0 true", "later1 false", "none1 false", "same0 true"}, got)
+	for to, want := range map[int]string{2000: "later1 false none1 false", 701: "later0 true none1 false", 700: "later0 true none0 false"} {
+		same(t, "empty0 true "+want+" same0 true", strings.Join(made(t, scanner.Rows(t.Context(), KeyRange{}, at(600), at(to)), func(row ScannedRow[sample]) string {
+			return fmt.Sprint(row.Key, len(row.Events), row.Marked)
+		}), " "))
+	}
 }
 
 // countedReads counts the reads of a client.
