@@ -131,33 +131,6 @@ func TestLimitOfStreams(t *testing.T) {
 	same(t, counts{3, 9}, *c)
 }
 
-// If the bucket is about to exceed its age, the read includes its rest, which
-// determines the ranks, but no later bucket.
-func TestRestOfExpiringBucket(t *testing.T) {
-	l := days()
-	l.Table.Families = []Family{oldAndMany("f.1", 2)} // an hour, or the newest two
-	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
-	r, c := stored(t, l, 600, numbered(3*144)...) // three days, one cell every ten minutes
-	for _, tt := range []struct {
-		now, from, to int // in cells
-		want          int // in cells
-	}{
-		{432, 426, 430, 6},     // live by age for less than an hour: with the last two
-		{432, 0, 429, 4 + 6},   // the newest two of the first days, and those of the last hour
-		{432, 0, 432, 4 + 6},   // the rest is the whole bucket
-		{296, 140, 150, 2 + 0}, // all of the partial bucket is old
-		{150, 140, 144, 2},     // no partial bucket
-		{150, 145, 147, 143},   // the rest of the second bucket, not of the third
-	} {
-		r.reader.options = readerOptions([]ReaderOptions{clockAt(tt.now * 600)})
-		*c = counts{}
-		read(t, r, at(tt.from*600), at(tt.to*600), ReadOptions{})
-		if c.Cells != tt.want {
-			t.Errorf("%+v: %d cells", tt, c.Cells)
-		}
-	}
-}
-
 // In a binary key, "ba" ends with "a", but is another series.
 func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	l := singles()

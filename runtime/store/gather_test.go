@@ -3,20 +3,15 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"cloud.google.com/go/bigtable"
-	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // gatheredMappings are mappings of which several spans are read with one request.
@@ -157,57 +152,5 @@ func TestGatheredMemory(t *testing.T) {
 				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, several.Part.Complete, size, last.Size(), several.Part.Read, last.Key())
 			}
 		}
-	}
-}
-
-// Spans are read one by one if there are too many, if their ranges do not fit into a
-// request, or if rows are limited. No request exceeds Bigtable's limit.
-func TestNotGathered(t *testing.T) {
-	series := func(n int) (out []string) {
-		for i := range n {
-			out = append(out, fmt.Sprintf("s%02d", i))
-		}
-		return out
-	}
-	for name, c := range map[string]struct {
-		mapping *mappingOf[sample]
-		query   *testQuery[sample]
-		series  string
-		options ReadOptions
-		one     bool // one request
-	}{
-		"64 spans":                 {days(), of(series(64)...), "", ReadOptions{}, true},
-		"65 spans":                 {days(), of(series(65)...), "", ReadOptions{}, false},
-		"limit":                    {days(), of(series(3)...), "", ReadOptions{Limit: 5}, false},
-		"one within another":       {days(), of("s", "s#t"), "", ReadOptions{}, false},
-		"series, unsorted":         {unsorted(days()), of(series(3)...), "", ReadOptions{}, false},
-		"short keys":               {unsorted(metrics()), nil, "s", ReadOptions{}, true},
-		"long keys":                {unsorted(metrics()), nil, strings.Repeat("s", 1000), ReadOptions{}, false},
-		"fields":                   {metrics(), nil, "s", ReadOptions{Fields: []Field{"v.1", "note"}}, true},
-		"a field":                  {metrics(), nil, "s", ReadOptions{Fields: []Field{"v.1"}}, true},
-		"fields, the newest first": {metrics(), nil, "s", ReadOptions{NewestFirst: true}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var requests, largest atomic.Int64
-			s := &scripted{read: func(_ int, r *bigtablepb.ReadRowsRequest, _ bigtablepb.Bigtable_ReadRowsServer) error {
-				requests.Add(1)
-				if size := int64(proto.Size(r)); size > largest.Load() {
-					largest.Store(size)
-				}
-				return nil
-			}}
-			client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
-			r := newReaderOf(client, c.mapping, clockAt(86400*1000))
-			q := c.query
-			if q == nil {
-				q = wholeOf(r)
-			}
-			for _, err := range readOf(t.Context(), r, q, seriesOf(sample{Series: c.series}), at(0), at(86400*1000), c.options) {
-				must(t, err)
-			}
-			if c.one != (requests.Load() == 1) || largest.Load() > 512<<10 {
-				t.Errorf("%d requests, the largest of %d bytes", requests.Load(), largest.Load())
-			}
-		})
 	}
 }
