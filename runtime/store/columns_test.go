@@ -170,36 +170,3 @@ func TestWrittenAtInTwoColumns(t *testing.T) {
 		t.Errorf("%v of %d events, want %v", c.WrittenAt, len(c.Series), want)
 	}
 }
-
-// TestColumnsWithDefaultsBehindOthers reads a field of events of which one lacks it and has its
-// default, behind a column that is not fetched.
-func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
-	type columns struct {
-		Series          []string
-		Time, ExpiresAt []time.Time
-		Note            [][]byte
-		Value           []uint64
-	}
-	bucket := bucketOf(day, "2006-01-02")
-	mapping := func(fields ...Part) (*mappingOf[sample], *columnsOf[sample, columns]) {
-		into := columnsByName[sample, columns](append([]Part{SeriesPart(0, stringSeries), TimePart(1)}, fields...)...)
-		return newMappingOf(into, mappingOf[sample]{
-			Table: Table{ID: "t", Families: []Family{{Name: "f"}}}, Pattern: codec.BucketNewCells, Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket}, Precision: time.Second,
-			Check: func(*sample) error { return nil },
-		}), into
-	}
-	note := OptionalBytesColumn(3, "note", codec.Binary.Bytes)
-	value := DefaultColumn(4, "value", codec.Binary.Uint64, 7)
-	other := RequiredColumn(2, "other", codec.Binary.Timestamp)
-	before, _ := mapping(note, other)
-	l, into := mapping(note, value, other)
-	bt := newBigtable(t, l)
-	for i, l := range []*mappingOf[sample]{before, l} {
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(10)).Write(t.Context(), sample{Series: "s", Time: at(i), Value: 5, ExpiresAt: at(9), Note: []byte("n")}))
-	}
-	var got columns
-	must(t, readColumns(t.Context(), newReaderOf(bt.Client, l, clockAt(10)), into, &got, seriesOf(sample{Series: "s"}), at(0), at(10), ReadOptions{Fields: []Field{"value"}}))
-	if !slices.Equal(got.Value, []uint64{7, 5}) || len(got.Time) != 2 {
-		t.Errorf("%+v", got)
-	}
-}

@@ -71,19 +71,6 @@ func TestBackfillFinerTimes(t *testing.T) {
 	}
 }
 
-// TestBackfillOfFittingTimes copies the rest of such a source.
-func TestBackfillOfFittingTimes(t *testing.T) {
-	r := newRefill(t, 3)
-	for _, l := range r.mappings {
-		l.Precision = time.Minute
-	}
-	r.options.To = at(1)
-	report, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	must(t, err)
-	same(t, shown(r.samples[:1]), r.values(t, 1))
-	same(t, int64(1), report.Events)
-}
-
 // TestBackfillPartsFinerTimes refuses them in each step of a pipeline that meets them.
 func TestBackfillPartsFinerTimes(t *testing.T) {
 	r := newRefill(t, 3)

@@ -136,22 +136,6 @@ func TestRollupDryDeletion(t *testing.T) {
 	}
 }
 
-// TestRollupDamaged checks that a damaged run is not used: readers use the events as long as all are there, and report
-// it afterward, with all windows of its bucket.
-func TestRollupDamaged(t *testing.T) {
-	l := rolled(days(), 40*24*time.Hour)
-	bt := summarized(t, l, sample{Series: "s", Time: at(60), Value: 7}, sample{Series: "s", Time: at(3700), Value: 8})
-	damageRuns(t, bt, l, func(v []byte) []byte { return append(v[:10], 'x') })
-	got, err := inShort(t, bt, l, 86400*4, "s", 0, 86400, window.Every(time.Hour))
-	if must(t, err); got != "s 0:1 s 3600:1" {
-		t.Error(got)
-	}
-	got, err = inShort(t, bt, l, 86400*100, "s", 0, 86400, window.Every(time.Hour))
-	if strings.Count(got, "!") != 24 || !isDecodeError(err) || !errors.Is(err, window.ErrRun) {
-		t.Error(got, err)
-	}
-}
-
 // TestRollupExpired checks what is inexact once the events have expired: windows that are narrower than those of the rollup, or cut by
 // the range, those whose increase begins in one that is, and those of which a part has expired in the rollup, too. None are left out,
 // also of fields that the rollup does not have, in a table whose labels do not sort.
@@ -271,36 +255,6 @@ func TestRollupRequests(t *testing.T) {
 			want := read(&plain)
 			if !slices.Equal(want, got) || used.Requests != op.Requests || used.Runs != series*tt.runs || used.Runs > 0 && used.Cells >= op.Cells {
 				t.Errorf("%+v: %+v instead of %+v: %v", tt, used, op, cmp.Diff(want, got))
-			}
-		}
-	}
-}
-
-// TestRollupWidths checks windows after the width of a rollup has changed: those of events as long as they are there,
-// and then those of the runs that say them.
-func TestRollupWidths(t *testing.T) {
-	l := rolled(days(), 40*24*time.Hour)
-	bt := newBigtable(t, l)
-	var events []sample
-	for i := range 24 * 4 {
-		events = append(events, sample{Series: "s", Time: at(i * 900), Value: uint64(i)})
-	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
-	roll(t, bt, l, rollupNow(86400*2))
-	for _, every := range []time.Duration{15 * time.Minute, 2 * time.Hour} {
-		other := *l
-		r := *l.Rollup
-		r.Every, other.Rollup = every, &r
-		for _, width := range []time.Duration{30 * time.Minute, time.Hour, 2 * time.Hour} {
-			want, _ := windowsAt(t, bt, l, 86400*2, "s", day0, at(86400), window.Every(width))
-			got, op := windowsAt(t, bt, &other, 86400*2, "s", day0, at(86400), window.Every(width))
-			same(t, fmt.Sprint(want), fmt.Sprint(got))
-			if op.Runs != 0 || op.Inexact != 0 {
-				t.Errorf("%v by %v: %+v", every, width, op)
-			}
-			later, op := windowsAt(t, bt, &other, 86400*100, "s", day0, at(86400), window.Every(width))
-			if exact := width >= time.Hour; op.Runs != 1 || exact != (op.Inexact == 0) || exact && fmt.Sprint(later) != fmt.Sprint(want) {
-				t.Errorf("%v by %v: %+v\n%s\nwant %s", every, width, op, later, want)
 			}
 		}
 	}
