@@ -81,23 +81,20 @@ func TestTokenOfAnotherRead(t *testing.T) {
 // again.
 func TestPagesOfSeveralClasses(t *testing.T) {
 	for _, of := range []func() *mappingOf[sample]{days, singles} {
-		base, other := of(), of()
-		base.Table.Families, other.Table.Families = classFamilies(), classFamilies()
+		l, other := classed(of()), classed(of())
 		other.Table.Families[0].Name = "renamed"
-		l := mortals(base)
-		bt := newBigtable(t, base, other)
-		w := newWriterOf(bt.Client, []*mappingOf[mortal]{l}, writeAt(10))
-		another := newWriterOf(bt.Client, []*mappingOf[mortal]{mortals(other)}, writeAt(10))
-		event := func(second, class int) mortal {
-			return mortal{sample: sample{Series: "s", Time: at(second), Value: uint64(second)}, Class: class}
+		bt := newBigtable(t, l, other)
+		w, another := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(10)), newWriterOf(bt.Client, []*mappingOf[sample]{other}, writeAt(10))
+		event := func(second, class int) sample {
+			return sample{Series: "s", Time: at(second), Value: uint64(second), Class: class}
 		}
 		for _, newestFirst := range []bool{false, true} {
-			must(t, w.WriteAll(t.Context(), []mortal{event(1, 2), event(2, 1), event(3, 1)}))
+			must(t, w.WriteAll(t.Context(), []sample{event(1, 2), event(2, 1), event(3, 1)}))
 			must(t, another.Write(t.Context(), event(2, 2)))
 			var got []string
 			for token, more := "", true; more; {
 				page := &Page{Size: 1, Token: token}
-				for e, err := range newReaderOf(bt.Client, l, clockAt(10)).Read(t.Context(), seriesOf(mortal{sample: sample{Series: "s"}}), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
+				for e, err := range newReaderOf(bt.Client, l, clockAt(10)).Read(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
 					must(t, err)
 					got = append(got, fmt.Sprint(e.Value, ":", e.Class))
 					if e.Value != 2 {
