@@ -72,26 +72,6 @@ func TestAuthorizedViews(t *testing.T) {
 	}
 }
 
-// TestAuthorizedViewOfColumns deletes through a view that lacks columns of a family: nothing
-// changes, and the error names the row.
-func TestAuthorizedViewOfColumns(t *testing.T) {
-	l := days()
-	s := newBigtable(t, l)
-	conf := &bigtable.SubsetViewConf{RowPrefixes: [][]byte{nil}}
-	conf.AddFamilySubsetQualifier(l.Table.Families[0].Name, []byte(l.Columns[0].Name))
-	must(t, s.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: l.Table.ID, AuthorizedViewID: "mine", AuthorizedView: conf}))
-	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0, Note: []byte("n")}))
-	before := storedCells(t, s, l.Table.ID)
-	w := newWriterOf(AuthorizedViews(s.Client, func(string) string { return "mine" }), []*mappingOf[sample]{l})
-	var failed *DeleteError
-	if got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"})); !errors.As(err, &failed) || status.Code(failed.Err) != codes.PermissionDenied || got.Events() != 0 {
-		t.Errorf("%v, %v", got, err)
-	}
-	if n := storedCells(t, s, l.Table.ID); n != before {
-		t.Errorf("%d of %d cells are left", n, before)
-	}
-}
-
 // TestMissingAuthorizedView names a view that does not exist, and opens tables without one.
 func TestMissingAuthorizedView(t *testing.T) {
 	l, other := days(), singles()
