@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -85,4 +86,30 @@ func TestWithoutEntries(t *testing.T) {
 	want.Entries = nil
 	assert.Same(t, "", cmp.Diff(want, withoutEntries(request), protocmp.Transform()))
 	assert.Same(t, 1, len(request.Entries), "the client's request was changed")
+}
+
+func TestShortVarint(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 100_000 {
+		v := random.Uint64() >> (i % 64)
+		b := protowire.AppendVarint(nil, v)
+		got, n := shortVarint(append(b, 0xff, 0, 0x80, 0x7f, 0xff, 1, 2, 3))
+		switch {
+		case len(b) > 8 && n != 0:
+			t.Fatalf("%x is %d in %d bytes", b, got, n)
+		case len(b) <= 8 && (got != v || n != len(b)):
+			t.Fatalf("%x is %d in %d bytes, want %d", b, got, n, v)
+		}
+	}
+}
+
+func TestSameName(t *testing.T) {
+	names := []string{"", "a", "b", "aa", "ab", "ba", "bb", "aaaaaaaaaaaaaaaaa", "aaaaaaaabaaaaaaaa"}
+	for _, a := range names {
+		for _, b := range names {
+			if sameName([]byte(a), []byte(b)) != (a == b) {
+				t.Errorf("%q and %q", a, b)
+			}
+		}
+	}
 }

@@ -2,7 +2,9 @@ package wire_test
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +21,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -126,4 +130,129 @@ func chunksOf(messages ...[]byte) (chunks []*chunk, valid bool) {
 // huge reports whether a chunk announces a value that is too large for a test.
 func huge(chunks []*chunk) bool {
 	return slices.ContainsFunc(chunks, func(c *chunk) bool { return c.ValueSize > 1<<20 })
+}
+
+// randomRow returns a row of few columns with short and long cells, some of them in
+// pieces, or part of a row and a reset.
+func randomRow(random *rand.Rand, key string) (chunks []*chunk, whole bool) {
+	text := func() []byte {
+		b := make([]byte, []int{0, 1, 8, 100, 127, 128, 300}[random.IntN(7)])
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		return b
+	}
+	cells := 1 + random.IntN(30)
+	for i := range cells {
+		c := &chunk{TimestampMicros: random.Int64() >> random.IntN(64), Value: text()}
+		if i == 0 {
+			c = first(key, "f", "q", c.TimestampMicros, string(c.Value))
+		}
+		switch random.IntN(4) {
+		case 0:
+			c.Qualifier = wrapperspb.Bytes(fmt.Append(nil, "column", random.IntN(3)))
+		case 1:
+			if i > 0 && random.IntN(4) == 0 {
+				c.FamilyName, c.Qualifier = wrapperspb.String(fmt.Sprint("f", random.IntN(2))), wrapperspb.Bytes(nil)
+			}
+		}
+		chunks = append(chunks, c)
+		for pieces := random.IntN(8) - 4; pieces > 0; pieces-- {
+			chunks[len(chunks)-1].ValueSize = 2400
+			chunks = append(chunks, &chunk{Value: text()})
+		}
+	}
+	last := chunks[len(chunks)-1]
+	if whole = random.IntN(4) > 0; whole {
+		last.RowStatus = commit
+		return chunks, true
+	}
+	return append(chunks, &chunk{RowStatus: reset}), false
+}
+
+// TestAnySplit reads the same rows in one response and in responses that begin and end
+// anywhere.
+func TestAnySplit(t *testing.T) {
+	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
+	for seed := range testlong.Pick(uint64(50), 300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var chunks []*chunk
+		for n, whole := 0, false; n < 8; {
+			var row []*chunk
+			if row, whole = randomRow(random, fmt.Sprint("row", n)); whole {
+				n++
+			}
+			chunks = append(chunks, row...)
+		}
+		want := readCanned(ordinary, response(t, chunks...))
+		if len(want.rows) != 8 || want.err != nil {
+			t.Fatal(want)
+		}
+		same(t, want, readCanned(decoded, response(t, chunks...)))
+		var messages [][]byte
+		for rest := chunks; len(rest) > 0; {
+			n := min(len(rest), random.IntN(1+len(rest)/[]int{1, 4, 16}[random.IntN(3)]))
+			messages = append(messages, response(t, rest[:n]...))
+			rest = rest[n:]
+		}
+		same(t, want, readCanned(decoded, messages...))
+		if t.Failed() {
+			t.Fatal("seed ", seed)
+		}
+	}
+}
+
+// wholeRows returns rows of one cell in the same column.
+func wholeRows(n int, value string) []*chunk {
+	var rows []*chunk
+	for i := range n {
+		c := first(fmt.Sprintf("row#%04d", i), "f", "q", int64(i)*1000, value)
+		c.RowStatus = commit
+		rows = append(rows, c)
+	}
+	return rows
+}
+
+// TestWholeRows reads rows of one cell that arrive together, one of which is different or violates the protocol.
+func TestWholeRows(t *testing.T) {
+	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
+	for name, change := range map[string]func(c *chunk){
+		"alike":              func(*chunk) {},
+		"no time":            func(c *chunk) { c.TimestampMicros = 0 },
+		"negative time":      func(c *chunk) { c.TimestampMicros = -1 },
+		"largest time":       func(c *chunk) { c.TimestampMicros = 1<<63 - 1 },
+		"no value":           func(c *chunk) { c.Value = nil },
+		"127 bytes":          func(c *chunk) { c.Value = []byte(strings.Repeat("x", 127)) },
+		"128 bytes":          func(c *chunk) { c.Value = []byte(strings.Repeat("x", 128)) },
+		"16383 bytes":        func(c *chunk) { c.Value = []byte(strings.Repeat("x", 16383)) },
+		"16384 bytes":        func(c *chunk) { c.Value = []byte(strings.Repeat("x", 16384)) },
+		"long key":           func(c *chunk) { c.RowKey = []byte("row#0002" + strings.Repeat("x", 120)) },
+		"other family":       func(c *chunk) { c.FamilyName = wrapperspb.String("g") },
+		"other qualifier":    func(c *chunk) { c.Qualifier = wrapperspb.Bytes([]byte("qq")) },
+		"empty qualifier":    func(c *chunk) { c.Qualifier = wrapperspb.Bytes(nil) },
+		"label":              func(c *chunk) { c.Labels = []string{"l"} },
+		"same key":           func(c *chunk) { c.RowKey = []byte("row#0001") },
+		"lower key":          func(c *chunk) { c.RowKey = []byte("row#0000x") },
+		"no key":             func(c *chunk) { c.RowKey = nil },
+		"no family":          func(c *chunk) { c.FamilyName = nil },
+		"no qualifier":       func(c *chunk) { c.Qualifier = nil },
+		"no end":             func(c *chunk) { c.RowStatus = nil },
+		"reset":              func(c *chunk) { c.RowStatus = reset },
+		"value in pieces":    func(c *chunk) { c.ValueSize, c.RowStatus = 100, nil },
+		"piece and an end":   func(c *chunk) { c.ValueSize = 100 },
+		"end that is no end": func(c *chunk) { *c = chunk{RowStatus: commit} },
+	} {
+		for _, size := range []int{1, 20, 200} {
+			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
+				rows := wholeRows(6, strings.Repeat("v", size))
+				change(rows[2])
+				message := response(t, rows...)
+				same(t, readCanned(ordinary, message), readCanned(decoded, message))
+				same(t, readCanned(ordinary, message), readCanned(decoded, each(t, rows...)...))
+				for _, cut := range []int{1, 5, 9, 30, len(message) / 2} { // not a message any more
+					same(t, readCanned(ordinary, message[:len(message)-cut]), readCanned(decoded, message[:len(message)-cut]))
+				}
+			})
+		}
+	}
 }

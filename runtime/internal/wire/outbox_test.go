@@ -298,9 +298,7 @@ func TestAcknowledgedEntriesAreKept(t *testing.T) {
 // a broken request, and is then rejected.
 func TestStoredEntriesStayStored(t *testing.T) {
 	got := wirePath.write(t, steps(sometimes(10, breaks, stores), sometimes(10, stores, refuses(codes.FailedPrecondition))))
-	if diff := cmp.Diff(slices.Repeat([]string{"<nil>"}, 10), got.Errors); diff != "" {
-		t.Error(diff)
-	}
+	assert.Same(t, slices.Repeat([]string{"<nil>"}, 10), got.Errors)
 }
 
 // TestWithoutTheInterceptor probes clients: the probe sends nothing. Sending without
@@ -336,9 +334,7 @@ func TestWithoutTheInterceptor(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.requests) != 1 {
-		t.Errorf("%d requests", len(s.requests))
-	}
+	assert.Same(t, 1, len(s.requests), "requests")
 }
 
 // TestMemoryIsNotReusedTooEarly sends large requests concurrently, cancels many of them
