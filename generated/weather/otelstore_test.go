@@ -181,9 +181,7 @@ func TestObserve(t *testing.T) {
 		t.Errorf("oldest: %f s", p.Value)
 	}
 	assert.Must(t, registration.Unregister())
-	if all := collected(t, metrics); len(all) != 0 {
-		t.Errorf("after Unregister: %v", all)
-	}
+	assert.Same(t, 0, len(collected(t, metrics)), "after Unregister")
 }
 
 // fixed is a batcher with fixed statistics.
@@ -193,12 +191,9 @@ func (f fixed) Stats() store.BatcherStats { return store.BatcherStats(f) }
 
 // valueOf returns the value of an attribute.
 func valueOf(attributes []attribute.KeyValue, key attribute.Key) attribute.Value {
-	for _, a := range attributes {
-		if a.Key == key {
-			return a.Value
-		}
-	}
-	return attribute.Value{}
+	set := attribute.NewSet(attributes...)
+	v, _ := set.Value(key)
+	return v
 }
 
 var _ otelstore.Statistics = (*weather.BalloonNewCellsBatcher)(nil)

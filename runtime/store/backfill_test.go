@@ -202,9 +202,7 @@ func TestTimeSlices(t *testing.T) {
 	if len(a.digests) > maxSlices || 1<<a.shift < 1000 || a.total().Events != 3*maxSlices {
 		t.Errorf("%d slices of %d seconds, %v", len(a.digests), 1<<a.shift, a.total())
 	}
-	if d := a.differences(b); len(d) != 0 {
-		t.Error(d)
-	}
+	same(t, 0, len(a.differences(b)))
 	b.add(-4000, Digest{1, 1, 1})
 	d := a.differences(b)
 	if len(d) != 1 || d[0].From.Unix() > -4000 || d[0].To.Unix() <= -4000 || d[0].Source.Events+1 != d[0].Target.Events {
@@ -275,9 +273,7 @@ func TestBackfillUndecodable(t *testing.T) {
 	if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 1 || got.Events != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got := r.values(t, 1); len(got) != 3 {
-		t.Error(got)
-	}
+	same(t, 3, len(r.values(t, 1)))
 	must(t, table.ReadRows(t.Context(), bigtable.PrefixRange("s0001"), func(row bigtable.Row) bool {
 		must(t, table.Apply(t.Context(), row.Key(), m))
 		return true

@@ -156,9 +156,7 @@ func TestBackfillPartsSweep(t *testing.T) {
 			t.Errorf("repair %t: %+v", repair, settled)
 		}
 	}
-	if got := r.values(t, 1); len(got) != 0 {
-		t.Error(got)
-	}
+	same(t, 0, len(r.values(t, 1)))
 	r.mappings[1].Table.WriteOnly, r.options.Repair, r.options.Target = false, false, "days"
 	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 	if must(t, err); steps.Left(at(0)) != nil {

@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -80,4 +87,99 @@ func TestWritesWithEndedContext(t *testing.T) {
 		}
 	}
 	same(t, 0, storedCells(t, bt, days().Table.ID))
+}
+
+// refusing is a table that refuses to be read, or to be split.
+type refusing struct {
+	bigtable.TableAPI
+	read, split error
+}
+
+func (t refusing) SampleRowKeys(context.Context) ([]string, error) { return nil, t.split }
+
+func (t refusing) ReadRows(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
+	return t.read
+}
+
+// TestJobErrorsNameTable checks that the errors of jobs, which read several tables, say which of them refused a request.
+func TestJobErrorsNameTable(t *testing.T) {
+	denied := status.Error(codes.PermissionDenied, "denied")
+	l, r := days(), rolled(days(), 0)
+	for _, of := range []refusing{{read: denied}, {split: denied}} {
+		client := tableClient{noTables{}, func(string, bigtable.TableAPI) bigtable.TableAPI { return of }}
+		_, copied := backfillOf(t.Context(), client, []*mappingOf[sample]{l, inTable("other", days)}, BackfillOptions{Target: "other"})
+		_, summarized := runRollup(t.Context(), client, []*mappingOf[sample]{r}, intoColumns(r.untyped()), sampleWindows)
+		s, err := newScannerOf(client, []*mappingOf[sample]{l}, l.Table.ID)
+		must(t, err)
+		read := s.Each(t.Context(), 1, time.Time{}, at(1), func(_ *ScannedRow[sample], err error) error { return err })
+		for what, err := range map[string]error{"backfill": copied, "rollup": summarized, "scan": read} {
+			if err == nil || !strings.HasPrefix(err.Error(), "table "+l.Table.ID+": ") || status.Code(err) != codes.PermissionDenied {
+				t.Errorf("%s with %+v: %v", what, of, err)
+			}
+		}
+	}
+}
+
+// TestMisplacedRows copies the row of a series to a key that the writer would not give it, and that the
+// reader of keys accepts: a scan reports the row, and a backfill fails, or counts it and does not copy it.
+func TestMisplacedRows(t *testing.T) {
+	lax := func(l *mappingOf[sample]) *mappingOf[sample] {
+		return adjusted(l, func(m *mapping) {
+			parser := m.parser
+			m.parser = func(e event) func(row string) (time.Time, error) {
+				parse := parser(e)
+				return func(row string) (time.Time, error) { return parse(strings.TrimPrefix(row, "7")) }
+			}
+		})
+	}
+	r := refillOf(t, lax(singles()), days(), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
+	m := bigtable.NewMutation()
+	m.Set("f.1", "v.1", bigtable.Time(at(1)), codec.Binary.Uint64.Append(nil, 5))
+	must(t, r.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("7s#%013d", at(1).UnixMilli()), m))
+	scanner, err := newScannerOf(r.Client, r.mappings[:1], "singles")
+	must(t, err)
+	events, misplaced := 0, 0
+	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, scan.MaxTime) {
+		if errors.Is(err, ErrMisplaced) {
+			misplaced++
+		} else if must(t, err); true {
+			events += len(row.Events)
+		}
+	}
+	if events != 2 || misplaced != 1 {
+		t.Errorf("%d events, %d misplaced rows", events, misplaced)
+	}
+	if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.Is(err, ErrMisplaced) {
+		t.Error(err)
+	}
+	r.options.SkipUndecodable = true
+	got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
+	if err != nil || got.Events != 2 || got.Undecodable != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestReplaceAmongReads reads before and after each request of a Replace by an event in another row: one of the events is there at all
+// times. A read around both requests may pass the row of one before the write and reach the other after the deletion: Bigtable reads several
+// rows at several moments.
+func TestReplaceAmongReads(t *testing.T) {
+	for _, l := range []*mappingOf[sample]{singles(), days(), offsets()} {
+		bt, requests := newBigtable(t, l), 0
+		found := func() []string {
+			return read(t, newReaderOf(bt.Client, l, clockAt(86400*3)), at(0), at(86400*3), ReadOptions{})
+		}
+		client := through(bt.Client, func(_ asked, send func() error) error {
+			before := found()
+			err := send()
+			if requests++; len(before) == 0 || len(found()) == 0 {
+				t.Errorf("%s: found %q before request %d and %q after it", l.Table.ID, before, requests, found())
+			}
+			return err
+		})
+		old := sample{Series: "s", Time: at(86400), Value: 1}
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).Write(t.Context(), old))
+		must(t, newWriterOf(client, []*mappingOf[sample]{l}, writeAt(86400*3)).Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}))
+		same(t, []string{"2"}, found())
+		same(t, 3, requests)
+	}
 }

@@ -27,10 +27,15 @@ type scripted struct {
 	warmServer
 	requests atomic.Int64
 	read     func(n int, r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error
+	write    func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error
 }
 
 func (s *scripted) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 	return s.read(int(s.requests.Add(1)), r, stream)
+}
+
+func (s *scripted) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	return s.write(r, stream)
 }
 
 // scriptedReader returns a reader of days that is connected to a server.

@@ -375,9 +375,7 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 		n++
 		time.Sleep(timeout + timeout/10)
 	}
-	if n != rows {
-		t.Errorf("%d events", n)
-	}
+	same(t, rows, n)
 }
 
 // wholeOf returns the query of Read.

@@ -233,7 +233,7 @@ func TestForcedCodecOfRows(t *testing.T) {
 
 // A writer does not wait for a server that is reachable only for encoded requests.
 func TestForcedCodecWithHangingServer(t *testing.T) {
-	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	s := &scripted{write: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		if len(r.Entries) == 0 {
 			return hang(stream.Context())
 		}
@@ -422,7 +422,5 @@ func TestEventSurvivesTenUnavailable(t *testing.T) {
 	s := &lossy{lose: 10, stored: map[string]bool{}}
 	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 	must(t, newWriterOf(client, []*mappingOf[sample]{days()}).Write(t.Context(), nth(1)))
-	if s.attempts != 11 {
-		t.Errorf("%d attempts", s.attempts)
-	}
+	same(t, 11, s.attempts)
 }

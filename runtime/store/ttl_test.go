@@ -291,9 +291,7 @@ func TestReplaceByExpired(t *testing.T) {
 		bt, old := newBigtable(t, l), sample{Series: "s", Time: at(7000), Value: 1}
 		w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, o)
 		must(t, w.Write(t.Context(), old))
-		if err := w.Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}); !errors.Is(err, codec.ErrExpired) {
-			t.Errorf("skipped %t: %v", skipped, err)
-		}
+		assert.Is(t, codec.ErrExpired, w.Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}), "skipped", skipped)
 		same(t, []string{"1"}, read(t, newReaderOf(bt.Client, l, clockAt(7200)), day0, at(86400), ReadOptions{}))
 	}
 }

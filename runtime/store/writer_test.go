@@ -18,16 +18,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// answering is a Bigtable with answers from a test.
-type answering struct {
-	warmServer
-	rows func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error
-}
-
-func (s *answering) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
-	return s.rows(r, stream)
-}
-
 // stores answers that an entry is stored.
 func stores(stream bigtablepb.Bigtable_MutateRowsServer, entry int) error {
 	answer := &bigtablepb.MutateRowsResponse_Entry{Index: int64(entry), Status: new(spb.Status)}
@@ -45,7 +35,7 @@ var paths = map[string]func(context.Context, string, ...grpc.DialOption) (*bigta
 
 // onBothPaths runs a test with a writer whose client has ClientOptions, and one whose
 // client does not.
-func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *testing.T, w *writerOf[sample])) {
+func onBothPaths(t *testing.T, s *scripted, opts WriterOptions, test func(t *testing.T, w *writerOf[sample])) {
 	for name, connect := range paths {
 		t.Run(name, func(t *testing.T) {
 			client := opened(t)(connect(t.Context(), startServer(t, s)))
@@ -59,7 +49,7 @@ func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *te
 func TestBulkKeepsToLimits(t *testing.T) {
 	t.Parallel()
 	var cells, largest, requests atomic.Int64
-	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	s := &scripted{write: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		sum := 0
 		for i, e := range r.Entries {
 			sum += len(e.Mutations)
@@ -103,7 +93,7 @@ func TestBulkKeepsToLimits(t *testing.T) {
 func TestConcurrentRequestsAreBounded(t *testing.T) {
 	const bound = 3
 	var now, most atomic.Int64
-	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	s := &scripted{write: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -127,8 +117,6 @@ func TestConcurrentRequestsAreBounded(t *testing.T) {
 			events = append(events, sample{Series: fmt.Sprint(i), Time: at(i), Note: make([]byte, 2<<20)}, sample{Series: fmt.Sprint("small", i), Time: at(i)})
 		}
 		must(t, w.WriteAll(t.Context(), events))
-		if most.Load() != bound {
-			t.Errorf("%d requests at once", most.Load())
-		}
+		same(t, int64(bound), most.Load())
 	})
 }
