@@ -15,18 +15,6 @@ var (
 	twoDays   = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}
 )
 
-// The numbers of the example in Bigtable's documentation: a default of two days, one
-// customer with one hour and one with three days.
-func TestDefaultExpirationAsDocumented(t *testing.T) {
-	now := date("2021-03-05T12:00:00Z")
-	for ttl, shift := range map[time.Duration]time.Duration{0: 0, time.Hour: -47 * time.Hour, 3 * day: 24 * time.Hour} {
-		us, err := twoDays.Micros(now, time.Time{}, time.Time{}, ttl)
-		if want := codec.Micros(now.Add(shift)); err != nil || us != want {
-			t.Errorf("ttl %v: %v, %v; want %v", ttl, us, err, want)
-		}
-	}
-}
-
 // A cell is live from its write until just before its expiry, regardless of fractions
 // of a millisecond, and only the one window contains it until then.
 func TestLifetimeExpires(t *testing.T) {
@@ -53,8 +41,11 @@ func TestLifetimeExpires(t *testing.T) {
 				t.Fatalf("at %v: alive %v, horizon %d, fresh until %v", at, alive, life.Horizon(at), life.Fresh(us, false))
 			}
 		}
-		if us%1000 != 0 {
-			t.Fatalf("%d is no whole millisecond", us)
+		if us%1000 != 0 || life.Default > 0 && us != codec.CeilMicros(end.Add(-life.Default)) { // as in Bigtable's documentation
+			t.Fatalf("the timestamp %d of a cell that expires %v", us, rounded)
+		}
+		if _, bounded := life.Since(now); bounded || life.Windows(now, end, end) != nil {
+			t.Fatal("the timestamp, which is not the event time, bounds it")
 		}
 		again, err := life.Micros(now, time.Time{}, rounded, 0)
 		if err != nil || again != us {
@@ -89,25 +80,6 @@ func TestLifetimeRefuses(t *testing.T) {
 	} {
 		_, err := tt.life.Micros(now, tt.event, tt.expiresAt, tt.ttl)
 		assert.Is(t, tt.want, err, tt.name)
-	}
-}
-
-// A timestamp that is not the event time bounds neither a read nor a row range.
-func TestLifetimeWindowsWithoutEventTime(t *testing.T) {
-	now := date("2021-03-05T12:00:00Z")
-	written := codec.Lifetime{Timestamp: codec.TimestampWrite, Retention: maxAge(time.Hour).Retention(0)}
-	old := date("2000-01-01")
-	for _, life := range []codec.Lifetime{written, oneSecond, twoDays} {
-		windows := life.Windows(now, old, old.Add(time.Hour))
-		if len(windows) != 1 || windows[0].To != 0 || windows[0].From > codec.Micros(now)+1000 {
-			t.Errorf("%v: %v", life, windows)
-		}
-		if w := life.Windows(now, old, old); w != nil {
-			t.Errorf("%v: an empty range has the windows %v", life, w)
-		}
-		if _, ok := life.Since(now); ok {
-			t.Errorf("%v bounds the time of events", life)
-		}
 	}
 }
 
