@@ -188,41 +188,6 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestClockLengths checks lengths that the documentation names.
-func TestClockLengths(t *testing.T) {
-	for _, c := range []struct {
-		width      string
-		zone, date string
-		want       string // lengths of the first windows of the date
-	}{
-		{"6h", "Europe/Berlin", "2026-03-29", "5h0m0s 6h0m0s"},
-		{"6h", "Europe/Berlin", "2026-10-25", "7h0m0s 6h0m0s"},
-		{"2h", "Europe/Berlin", "2026-03-29", "2h0m0s 1h0m0s 2h0m0s"},
-		{"2h", "Europe/Berlin", "2026-10-25", "2h0m0s 3h0m0s 2h0m0s"},
-		{"1h", "Europe/Berlin", "2026-03-29", "1h0m0s 1h0m0s 1h0m0s"},
-		{"1h", "Europe/Berlin", "2026-10-25", "1h0m0s 1h0m0s 1h0m0s 1h0m0s"},
-		{"1h", "Australia/Lord_Howe", "2026-04-05", "1h0m0s 1h30m0s 1h0m0s"},
-		{"1h", "Australia/Lord_Howe", "2026-10-04", "1h0m0s 1h0m0s 30m0s 1h0m0s"},
-		{"30m", "Australia/Lord_Howe", "2026-04-05", "30m0s 30m0s 30m0s 30m0s 30m0s 30m0s"},
-		{"6h", "America/Havana", "2026-11-01", "7h0m0s 6h0m0s"}, // midnight comes twice
-		{"1d from 6h", "Europe/Berlin", "2026-10-24", "25h0m0s 24h0m0s"},
-	} {
-		in := zone(t, c.zone)
-		date, err := time.Parse(time.DateOnly, c.date)
-		must(t, err)
-		width, err := Parse(c.width, in)
-		must(t, err)
-		at := StartOfDay(date, in).Add(width.from)
-		for i, want := range strings.Fields(c.want) {
-			s := width.at(at, span{})
-			if !s.start.Equal(at) || s.end.Sub(s.start).String() != want {
-				t.Errorf("%s of %s in %s: window %d is %v, want %s from %v", c.width, c.date, c.zone, i, s, want, at)
-			}
-			at = s.end
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	for text, want := range map[string]Width{
