@@ -3,7 +3,6 @@ package beamstore_test
 import (
 	"context"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -76,39 +75,6 @@ func TestBackfillAmongPrograms(t *testing.T) {
 	}
 }
 
-// Backfills whose workers and drivers are killed while a program rewrites and deletes events leave
-// nothing that the source lacks: the last one, which succeeds, sweeps the target.
-func TestKilledBackfillsAmongPrograms(t *testing.T) {
-	bt := planttest.New(t)
-	const n = 20_000
-	fill(t, bt, "samples", n)
-	m := newMeter(t, bt.Addr)
-	a := attempt{Addr: m.Addr().String(), PIDFile: filepath.Join(t.TempDir(), "pid"), To: begin.AddDate(9, 0, 0), Repair: true}
-	stop := program(t, bt, n)
-	for range number(t, "BTGEN_BEAM_KILLS", 2) {
-		now := make(chan bool, 1)
-		m.after(200_000+rand.Int64N(2_000_000), func() { now <- true })
-		process, ended := a.start(t)
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Fatalf("a backfill failed before anything was killed: %v", err)
-			}
-			continue
-		case <-now:
-		}
-		kill(t, a.PIDFile)
-		_ = process.Kill()
-		<-ended
-	}
-	m.after(1<<62, nil)
-	_, ended := a.start(t)
-	err := <-ended
-	changes := stop()
-	check(t, err)
-	t.Logf("%d changes, %d events", changes, agree(t, bt))
-}
-
 // A request that arrives after everything was copied is repaired, and so is, if asked to, what an
 // earlier backfill has left in the target.
 func TestLateRequests(t *testing.T) {
@@ -124,8 +90,14 @@ func TestLateRequests(t *testing.T) {
 		arrived := make(chan bool)
 		go func() {
 			defer close(arrived)
-			for amount(t, bt, "samples_salted") < n+1 {
-				time.Sleep(50 * time.Millisecond)
+			for copied := 0; copied < n+1; time.Sleep(50 * time.Millisecond) {
+				copied = 0
+				for row, err := range scan(t, bt, "samples_salted") {
+					if copied += len(row.Events); err != nil {
+						t.Error(err)
+						return
+					}
+				}
 			}
 			time.Sleep(time.Second) // everything is copied and settled
 			if _, err := plant.NewSampleWriter(bt.Client).Delete(t.Context(), []plant.SampleEvent{event(8)}); err != nil {
@@ -147,22 +119,4 @@ func TestLateRequests(t *testing.T) {
 		t.Logf("repair %t: %v", repair, counters) // Prism loses counts of some bundles if it is busy
 		contains(t, bt, "samples_salted", 2000, func(i int) bool { return i < n && i != 8 || i == 1500 && !repair })
 	}
-}
-
-// amount returns the number of events of a table.
-func amount(t *testing.T, bt *storetest.Bigtable, table string) (n int) {
-	mappings, _ := plant.BeamSample()
-	scanner, err := store.NewScanner[plant.SampleEvent](bt.Client, mappings, table)
-	if err != nil {
-		t.Error(err)
-		return 1 << 30
-	}
-	for row, err := range scanner.Rows(t.Context(), store.KeyRange{}, time.Time{}, begin.AddDate(10, 0, 0)) {
-		if err != nil {
-			t.Error(err)
-			return 1 << 30
-		}
-		n += len(row.Events)
-	}
-	return n
 }

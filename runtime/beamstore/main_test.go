@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -84,7 +85,6 @@ type attempt struct {
 	Addr     string // of the server
 	From, To time.Time
 	PIDFile  string // of the worker
-	Repair   bool
 }
 
 // brief is the time limit of requests of backfills, which wait three times as long at the end.
@@ -113,7 +113,7 @@ func drive(config string) error {
 	}
 	*jobopts.EnvironmentType, *jobopts.EnvironmentConfig, *jobopts.WorkerBinary = "PROCESS", string(worker), binary
 	p, s := beam.NewPipelineWithRoot()
-	if err := plantbeam.Sample.Backfill(s, connection(a.Addr), beamstore.BackfillOptions{From: a.From, To: a.To, Repair: a.Repair, Timeout: brief}); err != nil {
+	if err := plantbeam.Sample.Backfill(s, connection(a.Addr), beamstore.BackfillOptions{From: a.From, To: a.To, Timeout: brief}); err != nil {
 		return err
 	}
 	_, err = beam.Run(context.Background(), "prism", p)
@@ -162,7 +162,7 @@ var begin = time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)
 const sensors = 100
 
 // apart is the time between two events of a series: a row has the 100 events of an hour.
-var apart = 36 * time.Second
+const apart = 36 * time.Second
 
 // event returns the i-th event of the model.
 func event(i int) plant.SampleEvent {
@@ -191,15 +191,20 @@ func fill(t *testing.T, bt *storetest.Bigtable, table string, n int) {
 	}
 }
 
+// scan yields the rows of a table.
+func scan(t *testing.T, bt *storetest.Bigtable, table string) iter.Seq2[store.ScannedRow[plant.SampleEvent], error] {
+	mappings, _ := plant.BeamSample()
+	scanner, err := store.NewScanner[plant.SampleEvent](bt.Client, mappings, table)
+	check(t, err)
+	return scanner.Rows(t.Context(), store.KeyRange{}, time.Time{}, begin.AddDate(10, 0, 0))
+}
+
 // contains fails the test unless a table contains exactly the events i of the model, among
 // the first n, for which is returns true.
 func contains(t *testing.T, bt *storetest.Bigtable, table string, n int, is func(i int) bool) {
 	t.Helper()
-	mappings, _ := plant.BeamSample()
-	scanner, err := store.NewScanner[plant.SampleEvent](bt.Client, mappings, table)
-	check(t, err)
 	found := make([]bool, n)
-	for row, err := range scanner.Rows(t.Context(), store.KeyRange{}, time.Time{}, begin.AddDate(10, 0, 0)) {
+	for row, err := range scan(t, bt, table) {
 		check(t, err)
 		for _, e := range row.Events {
 			i := int(e.Value / 7)

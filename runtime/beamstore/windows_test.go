@@ -62,6 +62,9 @@ func sorted(windows []plant.SampleWindow) []plant.SampleWindow {
 	return windows
 }
 
+// seq yields the windows of a reader.
+type seq = iter.Seq2[plant.SampleWindow, error]
+
 // Windows of a pipeline are those of readers, bit by bit, for all forms of queries.
 func TestWindows(t *testing.T) {
 	inThisProcess()
@@ -77,27 +80,27 @@ func TestWindows(t *testing.T) {
 		query beamstore.Query
 		o     beamstore.WindowOptions
 		width window.Width
-		want  func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error]
+		want  func(width window.Width, o store.WindowOptions) seq
 	}{
-		"all": {beamstore.Query{}, beamstore.WindowOptions{Every: "10m"}, window.Every(10 * time.Minute), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"all": {beamstore.Query{}, beamstore.WindowOptions{Every: "10m"}, window.Every(10 * time.Minute), func(width window.Width, o store.WindowOptions) seq {
 			return r.ByAreasWindows(t.Context(), []string{"north", "south"}, from, to, width, o)
 		}},
-		"value": {plantbeam.SampleByArea("north"), beamstore.WindowOptions{Every: "1d", Zone: "Europe/Berlin", Fill: window.FillNull}, window.Days(1, berlin), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"value": {plantbeam.SampleByArea("north"), beamstore.WindowOptions{Every: "1d", Zone: "Europe/Berlin", Fill: window.FillNull}, window.Days(1, berlin), func(width window.Width, o store.WindowOptions) seq {
 			return r.ByAreaWindows(t.Context(), "north", from, to, width, o)
 		}},
-		"prefix": {plantbeam.SampleByAreaPrefix("so"), beamstore.WindowOptions{Every: "1m", Fill: window.FillLinear}, window.Every(time.Minute), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"prefix": {plantbeam.SampleByAreaPrefix("so"), beamstore.WindowOptions{Every: "1m", Fill: window.FillLinear}, window.Every(time.Minute), func(width window.Width, o store.WindowOptions) seq {
 			return r.ByAreaPrefixWindows(t.Context(), "so", from, to, width, o)
 		}},
-		"range": {plantbeam.SampleBySensors("north", 1, 5), beamstore.WindowOptions{Every: "all", Fields: []store.Field{}}, window.Whole(), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"range": {plantbeam.SampleBySensors("north", 1, 5), beamstore.WindowOptions{Every: "all", Fields: []store.Field{}}, window.Whole(), func(width window.Width, o store.WindowOptions) seq {
 			return r.BySensorsWindows(t.Context(), "north", 1, 5, from, to, width, o)
 		}},
-		"where": {plantbeam.SampleHighByArea("south", 7000, 19000), beamstore.WindowOptions{Every: "1h"}, window.Every(time.Hour), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"where": {plantbeam.SampleHighByArea("south", 7000, 19000), beamstore.WindowOptions{Every: "1h"}, window.Every(time.Hour), func(width window.Width, o store.WindowOptions) seq {
 			return r.HighByAreaWindows(t.Context(), "south", 7000, 19000, from, to, width, o)
 		}},
-		"grouped": {beamstore.Query{}, beamstore.WindowOptions{Every: "10m", By: []store.SeriesValue{plant.SampleSeriesArea}, Fill: window.FillPrevious}, window.Every(10 * time.Minute), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"grouped": {beamstore.Query{}, beamstore.WindowOptions{Every: "10m", By: []store.SeriesValue{plant.SampleSeriesArea}, Fill: window.FillPrevious}, window.Every(10 * time.Minute), func(width window.Width, o store.WindowOptions) seq {
 			return r.ByAreasWindows(t.Context(), []string{"north", "south"}, from, to, width, o)
 		}},
-		"together": {plantbeam.SampleHighByArea("south", 7000, 19000), beamstore.WindowOptions{Every: "10s", By: []store.SeriesValue{}, Fill: window.FillNull}, window.Every(10 * time.Second), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+		"together": {plantbeam.SampleHighByArea("south", 7000, 19000), beamstore.WindowOptions{Every: "10s", By: []store.SeriesValue{}, Fill: window.FillNull}, window.Every(10 * time.Second), func(width window.Width, o store.WindowOptions) seq {
 			return r.HighByAreaWindows(t.Context(), "south", 7000, 19000, from, to, width, o)
 		}},
 	} {
@@ -118,34 +121,6 @@ func TestWindows(t *testing.T) {
 		if counters["windows_read"] != int64(len(want)) || counters["series_read"] == 0 {
 			t.Errorf("%s: counters %v", name, counters)
 		}
-	}
-}
-
-// Connections that break at any moment of a pipeline change no window.
-func TestWindowsOfBrokenConnections(t *testing.T) {
-	inThisProcess()
-	bt := planttest.New(t)
-	fill(t, bt, "samples", 3000)
-	m := newMeter(t, bt.Addr)
-	m.after(1<<62, nil)
-	o := beamstore.WindowOptions{Every: "10m", ReadOptions: beamstore.ReadOptions{To: timeOf(2500)}}
-	want, _, err := piped(t, connection(m.Addr().String()), o)
-	if err != nil || len(want) == 0 {
-		t.Fatal(len(want), err)
-	}
-	cuts := 0
-	var cut func()
-	cut = func() {
-		cuts++
-		m.cut()
-		if cuts < 5 {
-			m.after(20_000, cut)
-		}
-	}
-	m.after(1000, cut)
-	got, _, err := piped(t, connection(m.Addr().String()), o)
-	if diff := gocmp.Diff(want, got, gocmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateNaNs()); err != nil || diff != "" || cuts < 2 {
-		t.Errorf("%d cuts, %v (-unbroken +broken)\n%.2000s", cuts, err, diff)
 	}
 }
 
