@@ -173,10 +173,12 @@ func TestBucketProperties(t *testing.T) {
 			t.Fatalf("%v has %s, %v, and %v has %s", at, label, err, there, again)
 		}
 		for i := range len(label) - 1 { // only labels are read
-			changed := bytes.Clone(label[1:])
-			changed[i] = rapid.SampledFrom([]byte("#0129aZ-")).Draw(t, "changed")
-			if at, err := b.ParseLabel(string(changed)); err == nil && string(first(b.AppendLabel(nil, at))) != string(changed) {
+			in := rapid.SampledFrom([]string{"", "#", "0", "1", "2", "9", "a", "Z", "-", " ", strings.Repeat("9", 20)}).Draw(t, "in")
+			changed := string(label[1:1+i]) + in + string(label[1+i+rapid.IntRange(0, 1).Draw(t, "out"):])
+			if at, err := b.ParseLabel(changed); err == nil && string(first(b.AppendLabel(nil, at))) != changed {
 				t.Fatalf("%s is read as %v", changed, at)
+			} else if err != nil && !errors.Is(err, codec.ErrTimeRange) {
+				t.Fatal(err)
 			}
 		}
 		got, err := b.ParseLabel(string(label[1:]))
@@ -223,27 +225,6 @@ func laterOf(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-func TestBucketParseLabelIsStrict(t *testing.T) {
-	daily := codec.Bucket{Every: day, Label: mustLabel("%04d")}
-	iso := codec.Bucket{Every: week, Label: mustLabel("iso_week")}
-	hours := codec.Bucket{Every: 6 * time.Hour, Label: mustLabel("2006-01-02-15")}
-	for _, tt := range []struct {
-		b      codec.Bucket
-		labels []string
-	}{
-		{weeks, []string{"", "week", "week0", "week01", "week-1", "week+1", "Week1", "1", "week1 ", "week999999", "week99999999999999999999"}},
-		{daily, []string{"1", "0000", "00001", "10000", "001x"}},
-		{iso, []string{"2021-W00", "2021-W53", "2021-w09", "2021-W9", "1970-W01", "0000-W01", "2021-W099", "202a-W01"}},
-		{hours, []string{"2021-03-05-01", "2021-03-05-24", "2021-03-05"}},
-	} {
-		for _, label := range tt.labels {
-			if got, err := tt.b.ParseLabel(label); !errors.Is(err, codec.ErrTimeRange) {
-				t.Errorf("%s: %q is read as %v, %v", tt.b.Label, label, got, err)
-			}
-		}
-	}
 }
 
 // A label of the right form that is not the start of a bucket was written with another
