@@ -332,36 +332,6 @@ func TestEmptyGroup(t *testing.T) {
 	}
 }
 
-// TestBackward checks that windows in reverse order are those in order, however they are filled.
-func TestBackward(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		from := time.Unix(1_700_000_000, 0).UTC()
-		to := from.Add(time.Duration(rapid.IntRange(1, 40_000).Draw(t, "seconds")) * time.Second)
-		var events []sample
-		for at := from; len(events) < 20; {
-			if at = at.Add(time.Duration(rapid.SampledFrom([]int64{0, 60, 4000, 9000}).Draw(t, "gap")) * time.Second); !at.Before(to) {
-				break
-			}
-			events = append(events, sample{series: "a", at: at, i: rapid.Int64().Draw(t, "int"), f: rapid.Float64Range(-1e6, 1e6).Draw(t, "float")})
-		}
-		o := Options{Fill: rapid.SampledFrom([]Fill{FillNone, FillNull, FillPrevious, FillLinear}).Draw(t, "fill"), Scattered: rapid.Bool().Draw(t, "scattered")}
-		start := from
-		if rapid.Bool().Draw(t, "all times") {
-			start = time.Time{}
-		}
-		width := rapid.SampledFrom([]Width{Every(time.Minute), Days(1, time.UTC), Every(7 * time.Minute)}).Draw(t, "width")
-		want := fold(t, width, start, to, o, events, 3)
-		slices.Reverse(want)
-		o.NewestFirst, o.Limit = true, rapid.IntRange(0, 3).Draw(t, "limit")
-		if o.Limit > 0 {
-			want = want[:min(o.Limit, len(want))]
-		}
-		if got := fold(t, width, start, to, o, events, 3); !cmp.Equal(got, want, comparing) {
-			t.Fatalf("%+v:\n%s", o, cmp.Diff(want, got, comparing))
-		}
-	})
-}
-
 // TestLongGap checks that the windows of a gap are not held in memory, in any order: the first ones of
 // billions are yielded at once.
 func TestLongGap(t *testing.T) {

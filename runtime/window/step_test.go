@@ -3,6 +3,7 @@ package window
 import (
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,10 +111,31 @@ func TestSteps(t *testing.T) {
 		if want, got := increases(whole), increases(windows); !cmp.Equal(want, got) {
 			t.Fatalf("%v, %+v: %s", width, o, cmp.Diff(want, got))
 		}
+		back := o
+		back.NewestFirst = !o.NewestFirst
+		reversed := fold(t, width, from, to, back, events, 3)
+		slices.Reverse(reversed)
+		if want, got := bySeries(windows), bySeries(reversed); !cmp.Equal(want, got, comparing) {
+			t.Fatalf("%v, %+v, backward: %s", width, o, cmp.Diff(want, got, comparing))
+		}
+		limited := back
+		limited.Limit = rapid.IntRange(1, 3).Draw(t, "limit")
+		first := fold(t, width, from, to, limited, events, 3)
+		slices.Reverse(first)
+		if want := reversed[max(0, len(reversed)-limited.Limit):]; !cmp.Equal(want, first, comparing) {
+			t.Fatalf("%v, %+v: %s", width, limited, cmp.Diff(want, first, comparing))
+		}
 		checkTotals(t, whole, from, events)
 		checkTotals(t, windows, from, events)
 		descends(t, width, from, to, o, events)
 	})
+}
+
+// bySeries sorts windows by their series.
+func bySeries(windows []named) []named {
+	out := slices.Clone(windows)
+	slices.SortStableFunc(out, func(a, b named) int { return strings.Compare(a.Series, b.Series) })
+	return out
 }
 
 // descends compares windows that are added in parts, from the newest one, with those of all events of a series.
