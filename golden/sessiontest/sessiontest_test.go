@@ -9,42 +9,36 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"cloud.google.com/go/bigtable/bttest"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/sessiontest"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-const project, instance = "project", "instance"
-
-// serve starts an in-memory server with the tables and stops it at the end of the test.
+// serve starts an in-memory server with tables and stops it at the end of the test.
 func serve(t *testing.T, tables []table, opts ...grpc.ServerOption) (addr string) {
 	t.Helper()
-	server, err := bttest.NewServer("127.0.0.1:0", opts...)
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", opts...)
 	check(t, err)
-	t.Cleanup(server.Close)
-	conn, err := grpc.NewClient(server.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	check(t, err)
-	admin, err := bigtable.NewAdminClient(t.Context(), project, instance, option.WithGRPCConn(conn))
-	check(t, err)
-	defer func() { _ = admin.Close() }()
+	t.Cleanup(func() { _ = b.Close() })
 	for _, tab := range tables {
-		check(t, tab.setup(t.Context(), admin))
+		_, err := setup.Setup(t.Context(), b.Admin, nil, tab.schema.Tables(), setup.Options{NoHistory: true})
+		check(t, err)
 	}
-	return server.Addr
+	return b.Addr
 }
 
 // connect returns a client with sessions, which is closed at the end of the test.
 func connect(t *testing.T, addr string, opts ...option.ClientOption) *bigtable.Client {
 	t.Helper()
-	client, err := sessiontest.Connect(t.Context(), addr, project, instance, opts...)
+	client, err := sessiontest.Connect(t.Context(), addr, storetest.Project, storetest.Instance, opts...)
 	check(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
@@ -65,7 +59,7 @@ func TestConnectWithoutAnswer(t *testing.T) {
 	addr := serve(t, nil, append([]grpc.ServerOption{silent}, s.ServerOptions()...)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	client, err := sessiontest.Connect(ctx, addr, project, instance)
+	client, err := sessiontest.Connect(ctx, addr, storetest.Project, storetest.Instance)
 	check(t, err)
 	check(t, client.Close())
 }

@@ -7,12 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/golden/testschema"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/schemas"
 )
@@ -46,12 +43,6 @@ func tables(t *testing.T) (out []table) {
 		out = append(out, tab)
 	}
 	return out
-}
-
-// setup creates the tables of the schema.
-func (tab *table) setup(ctx context.Context, admin *bigtable.AdminClient) error {
-	_, err := setup.Setup(ctx, admin, nil, tab.schema.Tables(), setup.Options{NoHistory: true})
-	return err
 }
 
 // writer returns a writer.
