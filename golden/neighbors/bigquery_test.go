@@ -1,8 +1,8 @@
 package neighbors_test
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,8 +58,7 @@ func TestBigQuery(t *testing.T) {
 				t.Fatalf("%s: location %s", path, statement[2])
 			}
 			var options map[string]any
-			d := json.NewDecoder(bytes.NewReader([]byte(statement[3])))
-			if err := d.Decode(&options); err != nil {
+			if err := json.Unmarshal([]byte(statement[3]), &options); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
 			check := func(what string, have any, allowed map[string]string) map[string]any {
@@ -123,15 +122,5 @@ func TestBigQuery(t *testing.T) {
 
 // typeOf returns the type of a JSON value.
 func typeOf(v any) string {
-	switch v.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case []any:
-		return "array"
-	case map[string]any:
-		return "object"
-	}
-	return "another"
+	return map[string]string{"string": "string", "bool": "boolean", "[]interface {}": "array", "map[string]interface {}": "object"}[fmt.Sprintf("%T", v)]
 }

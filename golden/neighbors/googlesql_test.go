@@ -70,7 +70,7 @@ func TestMaterializedViews(t *testing.T) {
 			}
 			for i, item := range query.Results {
 				of := visitor{dialect: &dialect, messages: names.messages}
-				ast.Walk(item.(*ast.Alias).Expr, &of)
+				ast.Inspect(item.(*ast.Alias).Expr, of.visit)
 				if is := of.aggregates != nil; is != (i >= groups) || len(of.aggregates) > 1 {
 					t.Errorf("%s: column %s, of %d groups", path, item.SQL(), groups)
 				}
@@ -136,7 +136,7 @@ func parsed(t *testing.T, path, text string, dialect *sql, known namesOf) (*ast.
 		names[strings.ToLower(alias.As.Alias.Name)] = true
 	}
 	v := visitor{dialect: dialect, messages: known.messages}
-	ast.Walk(statement, &v)
+	ast.Inspect(statement, v.visit)
 	for _, name := range v.fields {
 		t.Errorf("%s: field %s", path, name)
 	}
@@ -212,24 +212,21 @@ func (v *visitor) path(e *ast.SelectorExpr) (of *ast.CastExpr, field string) {
 	return nil, ""
 }
 
-// Visit collects the names of a node.
-func (v *visitor) Visit(n ast.Node) ast.Visitor {
+// visit collects the names of a node, and reports whether its children have others.
+func (v *visitor) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.TableName:
 		v.tables = append(v.tables, n.Table.Name)
-		return nil
+		return false
 	case *ast.TVFCallExpr:
-		name := n.Name.SQL()
-		if name != "UNPACK" {
+		if name := n.Name.SQL(); name != "UNPACK" {
 			v.tables = append(v.tables, strings.Trim(name, "`"))
 		}
 		for _, a := range n.NamedArgs {
 			v.arguments = append(v.arguments, a.Name.Name)
 		}
-		for _, a := range n.Args {
-			ast.Walk(a, v)
-		}
-		return nil
+		ast.InspectMany(n.Args, v.visit)
+		return false
 	case *ast.CountStarExpr:
 		v.aggregates = append(v.aggregates, "COUNT")
 	case *ast.CallExpr:
@@ -243,39 +240,28 @@ func (v *visitor) Visit(n ast.Node) ast.Visitor {
 		default:
 			v.functions = append(v.functions, name)
 		}
-		for _, a := range args {
-			ast.Walk(a, v)
-		}
-		return nil
+		ast.InspectMany(args, v.visit)
+		return false
 	case *ast.SelectorExpr:
 		cast, field := v.path(n)
 		if cast == nil || !slices.Contains(v.messages[messageOf(cast)], field) {
 			v.fields = append(v.fields, n.SQL())
-			return nil
+			return false
 		}
 		v.read++
-		ast.Walk(cast.Expr, v)
-		return nil
+		ast.Inspect(cast.Expr, v.visit)
+		return false
 	case *ast.CastExpr:
 		if _, message := v.messages[messageOf(n)]; message {
-			ast.Walk(n.Expr, v)
-			return nil
+			ast.Inspect(n.Expr, v.visit)
+			return false
 		}
 		v.types = append(v.types, n.Type.SQL())
 	case *ast.Alias:
-		ast.Walk(n.Expr, v)
-		return nil
+		ast.Inspect(n.Expr, v.visit)
+		return false
 	case *ast.Ident:
 		v.columns = append(v.columns, n.Name)
 	}
-	return v
+	return true
 }
-
-// VisitMany visits all nodes of a list.
-func (v *visitor) VisitMany([]ast.Node) ast.Visitor { return v }
-
-// Field visits all fields.
-func (v *visitor) Field(string) ast.Visitor { return v }
-
-// Index visits all elements.
-func (v *visitor) Index(int) ast.Visitor { return v }

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/schemas"
 )
 
 // project is a set of schemas and the files that btgen generates of them.
@@ -27,18 +28,10 @@ type project struct {
 // exampleProject returns the project of the example schemas.
 func exampleProject(t *testing.T) project {
 	t.Helper()
-	paths, err := filepath.Glob("../../schemas/*.yaml")
-	if err != nil || len(paths) < 20 {
-		t.Fatal(paths, err)
-	}
 	files := map[string][]byte{"btgen.yaml": []byte("btgen: v1\nterraform: true\nlogical_views: true\n" +
 		"bigquery: {dataset: warehouse, instance: projects/my-project/instances/events}\n")}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files["schemas/"+filepath.Base(path)] = text
+	for name, text := range schemas.All() {
+		files["schemas/"+name+".yaml"] = []byte(text)
 	}
 	return projectOf(t, "example schemas", files)
 }

@@ -298,32 +298,23 @@ func checkKeySchema(t *testing.T, name, text string, want *store.KeySchema) {
 		}
 		return
 	}
-	parsed, err := bigtable.UnmarshalJSON([]byte(text))
+	got, err := bigtable.UnmarshalJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	got := parsed.(bigtable.StructType)
-	var fields []codec.KeyField
-	for _, f := range got.Fields {
-		field := codec.KeyField{Name: f.FieldName}
-		switch typ := f.FieldType.(type) {
-		case bigtable.BytesType:
-			field.Bytes = typ.Encoding == bigtable.RawBytesEncoding{}
-		case bigtable.StringType:
-			if (typ.Encoding != bigtable.StringUtf8BytesEncoding{}) {
-				t.Errorf("%s: %s is in %v", name, f.FieldName, typ.Encoding)
-			}
-		default:
-			t.Errorf("%s: %s is %v", name, f.FieldName, typ)
+	key := bigtable.StructType{Encoding: bigtable.StructSingletonEncoding{}}
+	if want.Delimiter != "" {
+		key.Encoding = bigtable.StructDelimitedBytesEncoding{Delimiter: []byte(want.Delimiter)}
+	}
+	for _, f := range want.Fields {
+		var typ bigtable.Type = bigtable.StringType{Encoding: bigtable.StringUtf8BytesEncoding{}}
+		if f.Bytes {
+			typ = bigtable.BytesType{Encoding: bigtable.RawBytesEncoding{}}
 		}
-		fields = append(fields, field)
+		key.Fields = append(key.Fields, bigtable.StructField{FieldName: f.Name, FieldType: typ})
 	}
-	delimiter := ""
-	if encoding, is := got.Encoding.(bigtable.StructDelimitedBytesEncoding); is {
-		delimiter = string(encoding.Delimiter)
-	}
-	if !slices.Equal(fields, want.Fields) || delimiter != want.Delimiter {
-		t.Errorf("%s: row key schema %v by %q, setup has %v", name, fields, delimiter, want)
+	if !bigtable.Equal(got, key) {
+		t.Errorf("%s: row key schema %v, setup has %v", name, got, want)
 	}
 }
 
