@@ -64,7 +64,7 @@ func TestAllTestsWithSessions(t *testing.T) {
 	self, err := os.Executable()
 	check(t, err)
 	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned,
-		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./golden/world", "./generated", "./generated/examples", "./generated/weather")
+		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./golden/world", "./generated/examples", "./generated/weather")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // shown also if this test runs out of time
