@@ -377,68 +377,39 @@ func (s *bestSamples) series(ctx context.Context, client *bigtable.Client, from,
 	})
 }
 
-// bestSalted reads all hosts of a metric, ordered by hour, host and time.
-type bestSalted struct {
-	arrived bestSamples
-	rows    []bestRow
-	bestSamples
-}
-
-// bestRow is the position of the samples of an hour of a host, in order of arrival.
+// bestRow is an hour of a host.
 type bestRow struct {
-	hour       time.Time
-	host       int
-	begin, end int
+	hour  time.Time
+	host  int
+	items []bigtable.ReadItem
 }
 
-// read requests the ranges of all salts at once, and then sorts the hours.
-func (s *bestSalted) read(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
-	s.arrived.reset()
-	s.rows = s.rows[:0]
+// salted reads all hosts of a metric, ordered by hour, host and time. It requests the ranges of all salts at once, and then
+// sorts the hours.
+func (s *bestSamples) salted(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	s.reset()
 	const layout = "2006-01-02T15"
 	var ranges bigtable.RowRangeList
 	for salt := range salts {
 		prefix := fmt.Sprintf("%02d#%s#", salt, metric)
 		ranges = append(ranges, bigtable.NewRange(prefix+from.Format(layout), prefix+to.Add(time.Hour-1).Format(layout)))
 	}
+	var rows []bestRow
 	err := bestRows(ctx, client.Open("samples"), ranges, func(row bigtable.Row) error {
-		return s.addRow(row, from, to)
+		key := row.Key()[len("00#")+len(metric)+len("#"):]
+		hour, err := time.Parse(layout, key[:len(layout)])
+		if err != nil {
+			return err
+		}
+		host, err := strconv.Atoi(key[len(layout)+len("#web-"):])
+		rows = append(rows, bestRow{hour, host, row["m"]})
+		return err
 	})
-	if err != nil {
-		return err
+	slices.SortFunc(rows, func(a, b bestRow) int { return cmp.Or(a.hour.Compare(b.hour), a.host-b.host) })
+	for _, r := range rows {
+		err = cmp.Or(err, s.add(r.items, r.host, r.hour, from, to))
 	}
-	s.sort()
-	return nil
-}
-
-// addRow adds a row of the salted table.
-func (s *bestSalted) addRow(row bigtable.Row, from, to time.Time) error {
-	key := row.Key()[len("00#")+len(metric)+len("#"):]
-	hour, err := time.Parse("2006-01-02T15", key[:13])
-	if err != nil {
-		return err
-	}
-	host, err := strconv.Atoi(key[len("2006-01-02T15#web-"):])
-	if err != nil {
-		return err
-	}
-	begin := len(s.arrived.time)
-	if err := s.arrived.add(row["m"], host, hour, from, to); err != nil {
-		return err
-	}
-	s.rows = append(s.rows, bestRow{hour, host, begin, len(s.arrived.time)})
-	return nil
-}
-
-// sort sorts the hours.
-func (s *bestSalted) sort() {
-	slices.SortFunc(s.rows, func(a, b bestRow) int { return cmp.Or(a.hour.Compare(b.hour), a.host-b.host) })
-	s.reset()
-	for _, r := range s.rows {
-		s.host = append(s.host, s.arrived.host[r.begin:r.end]...)
-		s.time = append(s.time, s.arrived.time[r.begin:r.end]...)
-		s.value = append(s.value, s.arrived.value[r.begin:r.end]...)
-	}
+	return err
 }
 
 // points reads all hosts of a metric from the table with binary keys, which are ordered by

@@ -90,6 +90,17 @@ func (f *fleet) reading(host, step int) []float64 {
 	return f.values[begin:][:len(fleetFields)]
 }
 
+// isBusy reports whether a reading of a host in a range of time is above the threshold.
+func (f *fleet) isBusy(s examples.UsageSeries, from, to time.Time) bool {
+	host := slices.Index(f.hosts, s)
+	for step := range f.steps {
+		if at := f.at(step); !at.Before(from) && at.Before(to) && f.reading(host, step)[0] > threshold {
+			return true
+		}
+	}
+	return false
+}
+
 // event returns a reading as an event.
 func (f *fleet) event(host, step int) examples.UsageEvent {
 	e := examples.UsageEvent{UsageSeries: f.hosts[host], Time: f.at(step)}

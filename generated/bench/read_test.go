@@ -251,7 +251,7 @@ func readCases() []benchmark {
 		readCase[sample]{
 			name: "salts_16", span: time.Hour, cells: 1, want: samplesOf(saltedHosts),
 			common:    commonReader(commonSalted),
-			best:      bestReader[sample]((*bestSalted).read),
+			best:      bestReader[sample]((*bestSamples).salted),
 			generated: generated(examples.NewSampleReader, metric, (*examples.SampleReader).ByMetric, (*examples.SampleReader).ByMetricColumns, sampleOf),
 		},
 	}

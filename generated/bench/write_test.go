@@ -25,29 +25,10 @@ type report struct {
 	reading
 }
 
-// reportsOf returns the last readings of a balloon.
-func reportsOf(minutes int) []report {
-	var out []report
-	for _, r := range readings(end.Add(-time.Duration(minutes)*time.Minute), end) {
-		out = append(out, report{balloon, r})
-	}
-	return out
-}
-
-// reportsOfAll returns the last reading of many balloons.
-func reportsOfAll(balloons int) []report {
-	var out []report
-	for i := range balloons {
-		out = append(out, report{int64(i), readingAt(end.Add(-time.Minute))})
-	}
-	return out
-}
-
-// ingested returns the last n reports of 1,000 balloons, minute by minute.
-func ingested(n int) []report {
-	const balloons = 1000
+// reportsOf returns the last n reports of a number of balloons, minute by minute.
+func reportsOf(n, balloons int) []report {
 	out := make([]report, n)
-	start := end.Add(-time.Duration(n/balloons) * time.Minute)
+	start := end.Add(-time.Duration((n+balloons-1)/balloons) * time.Minute)
 	for i := range out {
 		out[i] = report{int64(i % balloons), readingAt(start.Add(time.Duration(i/balloons) * time.Minute))}
 	}
@@ -59,9 +40,9 @@ type write func(ctx context.Context) error
 
 // writeCase is a write to measure, into the rows of weeks.
 type writeCase struct {
-	name    string
-	reports func() []report
-	paths   []writePath
+	name              string
+	reports, balloons int
+	paths             []writePath
 }
 
 // writePath is one implementation of a write.
@@ -69,16 +50,8 @@ type writePath struct {
 	name string
 	wire bool // with the ClientOptions
 	open func(client *bigtable.Client, reports []report) write
-	// sample is the number of reports to write, if all of them would take too long; 0 for all.
+	// sample is the factor by which fewer reports are written, if all of them would take too long; 0 for all.
 	sample int
-}
-
-// of returns the reports to write.
-func (p writePath) of(reports []report) []report {
-	if p.sample == 0 {
-		return reports
-	}
-	return reports[:min(p.sample, len(reports))]
 }
 
 // writeCases are all writes. Events that a Batcher writes are written one by one by hand.
@@ -91,16 +64,13 @@ func writeCases() []writeCase {
 		{name: "wire", wire: true, open: generatedWrite},
 	}
 	each := []writePath{
-		{name: "common", open: commonEach, sample: events / batcherSample},
-		{name: "best", open: bestEach, sample: events / batcherSample},
+		{name: "common", open: commonEach, sample: batcherSample},
+		{name: "best", open: bestEach, sample: batcherSample},
 		{name: "ordinary", open: batcherWrite},
 		{name: "wire", wire: true, open: batcherWrite},
 	}
 	return []writeCase{
-		{"one_event", func() []report { return reportsOf(1) }, paths},
-		{"one_row", func() []report { return reportsOf(1000) }, paths},
-		{"rows_1000", func() []report { return reportsOfAll(1000) }, paths},
-		{"batcher", func() []report { return ingested(events) }, each},
+		{"one_event", 1, 1, paths}, {"one_row", 1000, 1, paths}, {"rows_1000", 1000, 1000, paths}, {"batcher", events, 1000, each},
 	}
 }
 
@@ -276,8 +246,7 @@ func batcherWrite(client *bigtable.Client, reports []report) write {
 func TestWrite(t *testing.T) {
 	for _, c := range writeCases() {
 		t.Run(c.name, func(t *testing.T) {
-			reports := c.reports()
-			reports = reports[:min(len(reports), 20)]
+			reports := reportsOf(min(c.reports, 20), c.balloons)
 			var want map[cellOf]string // what the first one stores
 			for _, p := range c.paths {
 				bt := weathertest.New(t)
@@ -335,9 +304,9 @@ func BenchmarkWrite(b *testing.B) {
 
 // measure measures all implementations of the write, and the transport of the bytes of one request.
 func (c writeCase) measure(b *testing.B, on *bed) {
-	all := c.reports()
+	all := reportsOf(c.reports, c.balloons)
 	for _, p := range c.paths {
-		client, reports := on.ordinary, p.of(all)
+		client, reports := on.ordinary, all[:len(all)/max(1, p.sample)]
 		if p.wire {
 			client = on.wire
 		}
