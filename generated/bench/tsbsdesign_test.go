@@ -14,12 +14,13 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
+	"github.com/btgen-dev/btgen/schemas"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of designs in docs/reference/tsbs.md")
@@ -69,13 +70,7 @@ var designs = []design{
 }
 
 // cpuText is the text of schema cpu.
-var cpuText = func() string {
-	text, err := os.ReadFile("../../schemas/cpu.yaml")
-	if err != nil {
-		return "" // the test of the designs fails
-	}
-	return string(text)
-}()
+var cpuText = schemas.All()["cpu"]
 
 // between returns the part of the schema from one text until before another.
 func between(from, to string) string {
@@ -103,18 +98,19 @@ func (d *design) schema(t *testing.T) *dynamic.Schema {
 		}
 		text = strings.ReplaceAll(text, e.old, e.new)
 	}
-	layouts, found := gen.Layouts([]gen.Input{{Name: d.name + ".yaml", Text: []byte(text)}})
-	if err := found.Err(); err != nil || len(layouts) != 1 {
-		t.Fatalf("design %s: %v", d.name, err)
-	}
-	return dynamic.New(layouts[0])
+	return dynamic.New(testschema.Layout(t, text))
 }
 
 // events returns the readings of a fleet.
-func (d *design) events(f *fleet) []dynamic.Event {
-	var out []dynamic.Event
-	for host := range f.hosts {
-		series := d.series(f, host)
+func (d *design) events(f *fleet) (out []dynamic.Event) {
+	for host, s := range f.hosts {
+		var series []any
+		for _, tag := range strings.Split(tagsOf(s), "#") {
+			series = append(series, tag)
+		}
+		if d.oneTag {
+			series = series[:1]
+		}
 		for step := range f.steps {
 			e := dynamic.Event{Series: series, Time: f.at(step)}
 			for _, v := range f.reading(host, step) {
@@ -122,17 +118,6 @@ func (d *design) events(f *fleet) []dynamic.Event {
 			}
 			out = append(out, e)
 		}
-	}
-	return out
-}
-
-// series returns the series values of a host.
-func (d *design) series(f *fleet, host int) (out []any) {
-	for _, tag := range strings.Split(tagsOf(f.hosts[host]), "#") {
-		out = append(out, tag)
-	}
-	if d.oneTag {
-		return out[:1]
 	}
 	return out
 }
@@ -215,20 +200,17 @@ func (d *design) readings(ctx context.Context, r *dynamic.Reader, q query) func(
 	return r.LatestMany(ctx, hosts)
 }
 
-// designCost is what answers take with a design.
-type designCost struct{ ranges, cells, bytes, scanned int }
-
-// costs stores the readings of a fleet with a design, and returns how much that is, and what the answers to queries take. They
+// row stores the readings of a fleet with a design, and renders how much that is, and what the answers to queries take. They
 // must be equal to those of code by hand, which the first design, that of the schema, gets of its client.
-func (d *design) costs(t *testing.T, f *fleet, all []query, want [][]answer) (stored inmemory.Amount, out []designCost) {
+func (d *design) row(t *testing.T, f *fleet, all []query, want [][]answer) string {
 	t.Helper()
 	b, l := new(inmemory.Bigtable), d.schema(t)
 	client := connected(t)(b.Connect(t.Context()))
 	d.store(t, client, l, f)
-	var c designCost
+	ranges, cells, bytes, scanned, scannedBy := 0, 0, 0, 0, map[string]int{}
 	o := store.ReaderOptions{Now: f.end}
 	o.Hooks.End = func(_ context.Context, done store.Operation, _ error) {
-		c.cells, c.bytes = c.cells+done.Cells, c.bytes+done.Bytes
+		cells, bytes = cells+done.Cells, bytes+done.Bytes
 	}
 	r := l.NewReader(client, o)
 	for i, q := range all {
@@ -238,17 +220,21 @@ func (d *design) costs(t *testing.T, f *fleet, all []query, want [][]answer) (st
 				t.Fatalf("%s: %d rows by hand, %v", q.name, len(want[i]), err)
 			}
 		}
-		before, ranges := b.Scanned()
-		c = designCost{}
+		before, rangesBefore := b.Scanned()
 		got, err := d.read(t.Context(), r, l, q)
 		if err != nil || !q.same(want[i], got) {
 			t.Errorf("design %s, %s: %d rows instead of %d, %v", d.name, q.name, len(got), len(want[i]), err)
 		}
 		after, rangesAfter := b.Scanned()
-		c.scanned, c.ranges = after.Bytes-before.Bytes, rangesAfter-ranges
-		out = append(out, c)
+		ranges, scanned, scannedBy[q.name] = ranges+rangesAfter-rangesBefore, scanned+after.Bytes-before.Bytes, after.Bytes-before.Bytes
 	}
-	return b.Stored(), out
+	out := fmt.Sprintf("| %s | %s | %s", d.name, count(float64(ranges)), count(float64(cells)))
+	for _, n := range []int{
+		bytes, scanned, scannedBy["single-groupby-1-1-1"], scannedBy["high-cpu-1"], scannedBy["lastpoint"], scannedBy["groupby-orderby-limit"], b.Stored().Bytes,
+	} {
+		out += " | " + count(float64(n/1000))
+	}
+	return out + " |\n"
 }
 
 // store stores the readings of a fleet.
@@ -281,8 +267,7 @@ func TestTSBSDesigns(t *testing.T) {
 	}
 	var table strings.Builder
 	for i := range designs {
-		stored, takes := designs[i].costs(t, f, all, want)
-		table.WriteString(designs[i].row(all, stored, takes))
+		table.WriteString(designs[i].row(t, f, all, want))
 	}
 	text, err := marks{"<!-- designs -->\n", "<!-- end of designs -->"}.fill(tsbsPage, string(page), table.String())
 	if err != nil {
@@ -299,21 +284,3 @@ func TestTSBSDesigns(t *testing.T) {
 
 // tsbsPage is the page about TSBS.
 const tsbsPage = "../../docs/reference/tsbs.md"
-
-// row renders what is stored with a design, and what the answers to some of the queries, and to all of them, take.
-func (d *design) row(all []query, stored inmemory.Amount, takes []designCost) string {
-	var sum designCost
-	scanned := map[string]int{}
-	for i, c := range takes {
-		scanned[all[i].name] = c.scanned / 1000
-		sum = designCost{sum.ranges + c.ranges, sum.cells + c.cells, sum.bytes + c.bytes, sum.scanned + c.scanned}
-	}
-	out := "| " + d.name
-	for _, n := range []int{
-		sum.ranges, sum.cells, sum.bytes / 1000, sum.scanned / 1000,
-		scanned["single-groupby-1-1-1"], scanned["high-cpu-1"], scanned["lastpoint"], scanned["groupby-orderby-limit"], stored.Bytes / 1000,
-	} {
-		out += " | " + count(float64(n))
-	}
-	return out + " |\n"
-}
