@@ -11,10 +11,10 @@ import (
 	"github.com/btgen-dev/btgen/golden/sessiontest"
 )
 
-// newServer starts an in-memory server that speaks sessions, and keeps tiers and schema bundles.
+// newServer starts an in-memory server that speaks sessions, and keeps properties of tables and schema bundles.
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
 	opts = append(sessiontest.FromEnvironment().ServerOptions(), opts...)
-	return bttest.NewServer(addr, append(opts, grpc.ChainUnaryInterceptor(newTiers().unary, newBundles().unary))...)
+	return bttest.NewServer(addr, append(opts, grpc.ChainUnaryInterceptor(newProperties().unary, newBundles().unary))...)
 }
 
 // newClient returns a client that speaks sessions, whose connections have the options.
