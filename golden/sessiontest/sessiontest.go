@@ -188,18 +188,6 @@ type rowStream struct {
 
 func (s *rowStream) Context() context.Context { return s.ctx }
 
-// SendMsg also takes a response that is encoded.
-func (s *rowStream) SendMsg(m any) error {
-	response, ok := m.(*bigtablepb.ReadRowsResponse)
-	if encoded, raw := m.([]byte); !ok && raw {
-		response = new(bigtablepb.ReadRowsResponse)
-		if err := proto.Unmarshal(encoded, response); err != nil {
-			return status.Error(codes.Internal, err.Error())
-		}
-	}
-	return s.Send(response)
-}
-
 func (s *rowStream) Send(r *bigtablepb.ReadRowsResponse) error {
 	for _, c := range r.Chunks {
 		if c.ValueSize > 0 || c.GetResetRow() {

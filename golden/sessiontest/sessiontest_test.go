@@ -84,12 +84,14 @@ func TestClientDiverts(t *testing.T) {
 		{Row: "row", Column: "measurements:pressure", Timestamp: 1000, Value: []byte("1")},
 	}}
 	for i, set := range []bigtable.RowSet{bigtable.RowList{"row"}, bigtable.NewClosedRange("row", "row"), bigtable.RowRangeList{bigtable.NewClosedRange("row", "row")}} {
-		check(t, table.ReadRows(t.Context(), set, func(got bigtable.Row) bool {
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+		var got bigtable.Row
+		check(t, table.ReadRows(t.Context(), set, func(row bigtable.Row) bool {
+			got = row
 			return true
 		}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v: (-want +got)\n%s", set, diff)
+		}
 		if n := s.Reads() - before; n != int64(i+1) {
 			t.Errorf("%v: %d reads by sessions", set, n)
 		}
