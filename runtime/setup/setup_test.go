@@ -609,3 +609,75 @@ func TestSetupCanceled(t *testing.T) {
 		}
 	})
 }
+
+// TestDrafts checks that setup creates a draft only on an emulator or where a test allows it,
+// and that it refuses a draft before it sends any request.
+func TestDrafts(t *testing.T) {
+	ctx := context.Background()
+	bt := start(t)
+	tables := []store.Table{
+		{ID: "kept", Families: []store.Family{{Name: "m"}}},
+		{ID: "shared", Families: []store.Family{{Name: "a"}}},
+		{ID: "shared", Families: []store.Family{{Name: "b"}}, Draft: true},
+	}
+	t.Setenv(store.EmulatorVariable, "")
+	for _, o := range []setup.Options{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
+		_, err := setup.Setup(ctx, nil, nil, tables, o) // without a client, a request would panic
+		var draft *setup.DraftError
+		if !errors.As(err, &draft) || len(draft.Tables) != 1 || draft.Tables[0] != "p_shared" || !strings.Contains(err.Error(), "remove draft: true") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	assert.Contains(t, "tables a, b are drafts, whose layout may still change; setup creates them only", &setup.DraftError{Tables: []string{"a", "b"}})
+	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables[:1]); err != nil || plan.Empty() {
+		t.Errorf("without drafts: %v, %v", plan, err)
+	}
+	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, setup.Options{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
+		t.Errorf("allowed: %v, %v", plan, err)
+	}
+	t.Setenv(store.EmulatorVariable, bt.Addr)
+	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, setup.Options{TablePrefix: "b_"}); err != nil || plan.Empty() {
+		t.Errorf("on an emulator: %v, %v", plan, err)
+	}
+}
+
+// Class: a nil client that panics where it is used. All functions that take an admin client or a client are called with nil and
+// with a nil pointer, and return a typed error.
+func TestNil(t *testing.T) {
+	b := start(t)
+	tables := []store.Table{{ID: "t", Families: []store.Family{{Name: "m"}}, Layout: daily}}
+	type admins interface {
+		setup.Admin
+		setup.Deleter
+		setup.AuthorizedViewLister
+		setup.Lister
+	}
+	calls := func(admin admins, client store.Client) map[string]error {
+		return map[string]error{
+			"Setup":            second(setup.Setup(t.Context(), admin, client, tables)),
+			"DeleteTables":     second(setup.DeleteTables(t.Context(), admin, client, tables, []string{"u"})),
+			"ExamineUnmanaged": second(setup.ExamineUnmanaged(t.Context(), admin, client, []setup.Unmanaged{{Table: "u"}})),
+			"UnknownTables":    second(setup.UnknownTables(t.Context(), admin, tables)),
+			"Views":            second(setup.Views(t.Context(), admin, nil, "i", tables)),
+		}
+	}
+	for _, client := range []store.Client{b.Client, nil, (*bigtable.Client)(nil)} {
+		for _, admin := range []admins{nil, (*bigtable.AdminClient)(nil)} {
+			for name, err := range calls(admin, client) {
+				assert.Is(t, setup.ErrNoAdmin, err, name)
+			}
+		}
+		if client == b.Client {
+			continue
+		}
+		of := calls(b.Admin, client)
+		for _, name := range []string{"Setup", "DeleteTables", "ExamineUnmanaged"} {
+			if _, ok := errors.AsType[*store.NoClientError](of[name]); !ok {
+				t.Errorf("%s without a client: %v", name, of[name])
+			}
+		}
+	}
+}
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
