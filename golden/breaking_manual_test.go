@@ -11,6 +11,7 @@ import (
 	compare "github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestBreakingManual checks the list of edits for btgen explain rule, which is written by
@@ -20,15 +21,11 @@ func TestBreakingManual(t *testing.T) {
 	const file = "../gen/lint/edits.tsv"
 	want := editList(t)
 	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, os.WriteFile(file, []byte(want), 0o666))
 		return
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	if diff := compare.Diff(want, string(text)); diff != "" {
 		t.Errorf("go test ./golden -run TestBreakingManual -update would change %s (-want +got)\n%s", file, diff)
 	}

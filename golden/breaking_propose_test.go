@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -77,18 +78,14 @@ func acceptAll(t *testing.T, c *evolve.Comparison) *lock.Lock {
 		accept = append(accept, name+"=a test")
 	}
 	accepted, err := c.Accept(accept)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	return c.Next(accepted)
 }
 
 // write writes a version of a project.
 func (e edit) write(t *testing.T, dir string, version int, l *lock.Lock) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, "schemas"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, os.MkdirAll(filepath.Join(dir, "schemas"), 0o777))
 	for _, in := range e.schemas(version) {
 		writeFile(t, filepath.Join(dir, "schemas", filepath.Base(in.Name)), in.Text)
 	}
@@ -97,22 +94,16 @@ func (e edit) write(t *testing.T, dir string, version int, l *lock.Lock) {
 
 func writeFile(t *testing.T, name string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, os.WriteFile(name, text, 0o666))
 }
 
 // changesOf returns what breaking finds in the working directory.
 func changesOf(t *testing.T, against string, clock time.Time) []evolve.Finding {
 	t.Helper()
 	p, err := project.Load(nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	findings, _, err := cli.Changes(p, against, false, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	return findings
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -46,9 +47,7 @@ func edits(t *testing.T) []edit {
 	var out []edit
 	for _, path := range paths {
 		a, err := archive.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		e := edit{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), title: strings.TrimSpace(string(a.Comment)), beside: map[int][]gen.Input{}}
 		for _, f := range a.Files {
 			in := gen.Input{Name: f.Name, Text: f.Data}
@@ -180,9 +179,7 @@ func TestBreaking(t *testing.T) {
 				return nil
 			})
 			if e.findings != got && *update {
-				if err := archive.Save("breaking/"+e.name+".txtar", []txtar.File{{Name: findings, Data: []byte(got)}}); err != nil {
-					t.Fatal(err)
-				}
+				assert.Must(t, archive.Save("breaking/"+e.name+".txtar", []txtar.File{{Name: findings, Data: []byte(got)}}))
 			} else if diff := cmp.Diff(e.findings, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -242,9 +239,7 @@ func TestBreakingRules(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile("../gen/evolve/rules.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	for _, rule := range diag.ReadEntries(string(text)) {
 		for _, line := range rule.Lines {
 			name, says, _ := strings.Cut(line, " ")

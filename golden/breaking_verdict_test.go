@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -106,9 +107,7 @@ func TestBreakingVerdicts(t *testing.T) {
 			}
 			for seed := 0; seed < cases && !harmful; seed++ {
 				got, err := lab.Compare(t.Context(), edit, events.Example(seed), dynamictest.Range{From: edges[0], To: edges[len(edges)-1]})
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.Must(t, err)
 				harmful = !got.Safe()
 				if harmful && verdict == evolve.Safe {
 					t.Errorf("verdict SAFE, but %+v", got)
