@@ -160,7 +160,7 @@ func (h *life) check(v *version) error {
 	if len(v.layout.Classes) > 0 {
 		h.count.Classes++
 	}
-	checks := []func(v *version, r *dynamic.Reader) error{h.checkRead, h.checkRange, h.checkColumns, h.checkLatest, h.checkQuery, h.checkFields}
+	checks := []func(v *version, r *dynamic.Reader) error{h.checkRead, h.checkRead, h.checkColumns, h.checkLatest, h.checkQuery, h.checkFields}
 	if err := h.checkAll(v, r); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (h *life) check(v *version) error {
 func (h *life) checkAll(v *version, r *dynamic.Reader) error {
 	if i := slices.Index(v.queries, drawnQuery{}); i >= 0 {
 		events := r.Read(h.ctx, dynamic.Query(fmt.Sprint("Q", i), dynamic.Values{}), always.From, always.To)
-		if err := h.same(v, named("query of all series"), h.of(always, func(int) bool { return true }), events, false, nil); err != nil || h.chance(2) {
+		if err := h.same(v, "query of all series", h.of(always, func(int) bool { return true }), events, false, nil); err != nil || h.chance(2) {
 			return err
 		}
 	}
@@ -198,28 +198,21 @@ func (h *life) readSeries(v *version, r *dynamic.Reader, who int, within dynamic
 	if o.Limit > 0 && len(want) > o.Limit {
 		want = want[:o.Limit]
 	}
-	what := func() string {
-		return fmt.Sprintf("Read of %v from %v to %v, %+v", h.series[who], within.From, within.To, o)
-	}
+	what := fmt.Sprintf("Read of %v from %v to %v, %+v", h.series[who], within.From, within.To, o)
 	return h.same(v, what, want, r.Read(h.ctx, dynamic.Series(v.given(h.series[who])), within.From, within.To, o), true, o.Fields)
 }
 
 func only(who int) func(int) bool { return func(other int) bool { return who == other } }
 
-// named returns the name of a read in errors.
-func named(what string) func() string { return func() string { return what } }
-
 func (h *life) checkRead(v *version, r *dynamic.Reader) error {
-	o := store.ReadOptions{NewestFirst: h.chance(2), Limit: h.IntN(4)}
-	return h.readSeries(v, r, h.IntN(len(h.series)), always, o)
-}
-
-func (h *life) checkRange(v *version, r *dynamic.Reader) error {
-	within := dynamictest.Range{From: h.time(v, ""), To: h.time(v, "").Add(one(h.random, 0, 1, time.Hour))}
-	if within.To.Before(within.From) {
-		within.From, within.To = within.To, within.From
+	within := always
+	if h.chance(2) {
+		within = dynamictest.Range{From: h.time(v, ""), To: h.time(v, "").Add(one(h.random, 0, 1, time.Hour))}
+		if within.To.Before(within.From) {
+			within.From, within.To = within.To, within.From
+		}
 	}
-	return h.readSeries(v, r, h.IntN(len(h.series)), within, store.ReadOptions{NewestFirst: h.chance(2)})
+	return h.readSeries(v, r, h.IntN(len(h.series)), within, store.ReadOptions{NewestFirst: h.chance(2), Limit: h.IntN(4)})
 }
 
 func (h *life) checkColumns(v *version, r *dynamic.Reader) error {
@@ -230,7 +223,7 @@ func (h *life) checkColumns(v *version, r *dynamic.Reader) error {
 	}
 	var columns dynamic.Columns
 	err := r.ReadColumns(h.ctx, dynamic.Series(v.given(h.series[who])), always.From, always.To, &columns)
-	return h.same(v, named("ReadColumns"), want, func(yield func(dynamic.Event, error) bool) {
+	return h.same(v, "ReadColumns", want, func(yield func(dynamic.Event, error) bool) {
 		for _, e := range columns.Events() {
 			if !yield(e, nil) {
 				return
@@ -248,7 +241,7 @@ func (h *life) checkLatest(v *version, r *dynamic.Reader) error {
 	if len(want) == 0 || !h.must(v, want) {
 		return nil
 	}
-	return h.same(v, named("Latest"), want[len(want)-1:], func(yield func(dynamic.Event, error) bool) {
+	return h.same(v, "Latest", want[len(want)-1:], func(yield func(dynamic.Event, error) bool) {
 		yield(r.Latest(h.ctx, v.given(h.series[who])))
 	}, true, nil)
 }
@@ -266,7 +259,7 @@ func (h *life) checkQuery(v *version, r *dynamic.Reader) error {
 		values = append(values, v.given(series)[by])
 	}
 	events := r.Read(h.ctx, dynamic.Query(fmt.Sprint("Q", i), values), always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
-	return h.same(v, named("query by "+v.queries[i].by), want, events, false, nil)
+	return h.same(v, "query by "+v.queries[i].by, want, events, false, nil)
 }
 
 func (h *life) checkFields(v *version, r *dynamic.Reader) error {
@@ -283,7 +276,7 @@ func (h *life) checkFields(v *version, r *dynamic.Reader) error {
 }
 
 // same compares events with what was written. Expired events may be missing.
-func (h *life) same(v *version, what func() string, want wanted, events iter.Seq2[dynamic.Event, error], ordered bool, fields []store.Field) error {
+func (h *life) same(v *version, what string, want wanted, events iter.Seq2[dynamic.Event, error], ordered bool, fields []store.Field) error {
 	left := map[place]*stored{}
 	for _, e := range want {
 		left[e.place()] = e
@@ -292,34 +285,34 @@ func (h *life) same(v *version, what func() string, want wanted, events iter.Seq
 	for got, err := range events {
 		e := left[place{v.known(h, got.Series), got.Time.UnixNano()}]
 		if refused := errors.Is(err, codec.ErrInexact) && e != nil && v.inexact(e, nil); err != nil && !refused {
-			return fmt.Errorf("%s: %w", what(), err)
+			return fmt.Errorf("%s: %w", what, err)
 		} else if refused {
 			h.count.Inexact++
 		} else if e != nil && v.inexact(e, fields) && !v.mayLack(e) && !(h.expired(v, e) && v.apart()) {
-			return fmt.Errorf("%s: event %v with %v is read without an error", what(), got, e.values)
+			return fmt.Errorf("%s: event %v with %v is read without an error", what, got, e.values)
 		}
 		if e == nil {
-			return fmt.Errorf("%s: event %v was not written, or is returned twice", what(), got)
+			return fmt.Errorf("%s: event %v was not written, or is returned twice", what, got)
 		}
 		delete(left, e.place())
 		for ordered && want[next] != e {
 			if next++; next == len(want) {
-				return fmt.Errorf("%s: event %v is out of order", what(), got)
+				return fmt.Errorf("%s: event %v is out of order", what, got)
 			}
 		}
 		if _, json, protobuf := v.stores(); err != nil && (json || protobuf) {
 			continue // the decoding of a serialized event stops at the error
 		}
 		if c := v.layout.Classes; e.class != "" && len(c) > 0 && !e.parted() && (ordered || got.Class > 0) && (got.Class == 0 || c[got.Class-1] != e.class) {
-			return fmt.Errorf("%s: event %v is read from %s with class %d, and not with %s", what(), got, v.layout.Read.ID, got.Class, e.class)
+			return fmt.Errorf("%s: event %v is read from %s with class %d, and not with %s", what, got, v.layout.Read.ID, got.Class, e.class)
 		}
 		if err := v.event(e, &got, fields, h.expired(v, e)); err != nil {
-			return fmt.Errorf("%s: %w", what(), err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 	for _, e := range left {
 		if !h.may(v, e) {
-			return fmt.Errorf("%s: event %v at %v with %v is lost", what(), h.series[e.who], e.at, e.values)
+			return fmt.Errorf("%s: event %v at %v with %v is lost", what, h.series[e.who], e.at, e.values)
 		}
 	}
 	return nil

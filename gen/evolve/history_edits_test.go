@@ -31,32 +31,24 @@ var edits = []struct {
 
 	// Fields.
 	{"add field", 6, func(h *life, s *drawn) { s.fields = slices.Insert(s.fields, h.IntN(len(s.fields)+1), h.field()) }},
-	{"restore field with another default", 2, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			f.fallback, f.optional = h.fallback(&f), false
-			s.fields = append(s.fields, f)
-		}
-	}},
+	{"restore field with another default", 2, ofGone(func(h *life, s *drawn, f drawnField) {
+		f.fallback, f.optional = h.fallback(&f), false
+		s.fields = append(s.fields, f)
+	})},
 	{"remove field", 5, func(h *life, s *drawn) {
 		if i := h.IntN(len(s.fields)); len(s.fields) > 1 {
 			s.fields = slices.Delete(s.fields, i, i+1)
 		}
 	}},
-	{"restore field", 3, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			s.fields = append(s.fields, f)
+	{"restore field", 3, ofGone(func(h *life, s *drawn, f drawnField) { s.fields = append(s.fields, f) })},
+	{"take up field again", 2, ofGone(func(h *life, s *drawn, f drawnField) {
+		again := h.field()
+		again.id, again.name, again.column, again.number, again.was = f.id, f.name, f.column, f.number, f.was // its stored values are read
+		if h.chance(2) {
+			again.typ, again.of, again.fallback, again.optional, again.text = f.typ, f.of, "", true, f.text
 		}
-	}},
-	{"take up field again", 2, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			again := h.field()
-			again.id, again.name, again.column, again.number, again.was = f.id, f.name, f.column, f.number, f.was // its stored values are read
-			if h.chance(2) {
-				again.typ, again.of, again.fallback, again.optional, again.text = f.typ, f.of, "", true, f.text
-			}
-			s.fields = append(s.fields, again)
-		}
-	}},
+		s.fields = append(s.fields, again)
+	})},
 	{"rename field", 3, func(h *life, s *drawn) { h.anyField(s).name = fmt.Sprint("w", h.fresh()) }},
 	{"rename field, column kept", 3, func(h *life, s *drawn) {
 		f := h.anyField(s)
@@ -66,40 +58,16 @@ var edits = []struct {
 		f.name = fmt.Sprint("w", h.fresh())
 	}},
 	{"replace field", 2, func(h *life, s *drawn) { *h.anyField(s) = h.field() }},
-	{"swap numbers", 1, func(h *life, s *drawn) {
-		a, b := h.anyField(s), h.anyField(s)
-		a.number, b.number = b.number, a.number
-	}},
-	{"swap columns", 3, func(h *life, s *drawn) {
-		a, b := h.anyField(s), h.anyField(s)
-		a.column, b.column = b.stored(), a.stored()
-	}},
-	{"column of another field", 2, func(h *life, s *drawn) {
-		a, b := h.anyField(s), h.anyField(s)
-		b.column = a.stored()
-		a.column = fmt.Sprint("c", h.fresh())
-	}},
-	{"column of a removed field", 1, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			h.anyField(s).column = f.stored()
-		}
-	}},
-	{"number of a removed field", 1, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			h.anyField(s).number = f.number
-		}
-	}},
-	{"was of a removed field", 2, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			h.list(s, h.anyField(s), &f)
-		}
-	}},
-	{"restore field elsewhere, with was", 2, func(h *life, s *drawn) {
-		if f, ok := h.gone(s); ok {
-			h.move(s, &f)
-			s.fields = append(s.fields, f)
-		}
-	}},
+	{"swap numbers", 1, ofTwo(func(_ *life, a, b *drawnField) { a.number, b.number = b.number, a.number })},
+	{"swap columns", 3, ofTwo(func(_ *life, a, b *drawnField) { a.column, b.column = b.stored(), a.stored() })},
+	{"column of another field", 2, ofTwo(func(h *life, a, b *drawnField) { b.column, a.column = a.stored(), fmt.Sprint("c", h.fresh()) })},
+	{"column of a removed field", 1, ofGone(func(h *life, s *drawn, f drawnField) { h.anyField(s).column = f.stored() })},
+	{"number of a removed field", 1, ofGone(func(h *life, s *drawn, f drawnField) { h.anyField(s).number = f.number })},
+	{"was of a removed field", 2, ofGone(func(h *life, s *drawn, f drawnField) { h.list(s, h.anyField(s), &f) })},
+	{"restore field elsewhere, with was", 2, ofGone(func(h *life, s *drawn, f drawnField) {
+		h.move(s, &f)
+		s.fields = append(s.fields, f)
+	})},
 	{"join fields", 1, func(h *life, s *drawn) {
 		i, k := h.IntN(len(s.fields)), h.IntN(len(s.fields))
 		if i == k {
@@ -167,7 +135,7 @@ var edits = []struct {
 			a.was = append(a.was, drawnWas{column: b.stored(), typ: b.typ, of: b.of})
 		}
 	}},
-	{"exchange was", 1, func(h *life, s *drawn) { a, b := h.anyField(s), h.anyField(s); a.was, b.was = b.was, a.was }},
+	{"exchange was", 1, ofTwo(func(_ *life, a, b *drawnField) { a.was, b.was = b.was, a.was })},
 	{"order of fields", 1, func(h *life, s *drawn) {
 		h.Shuffle(len(s.fields), func(i, j int) { s.fields[i], s.fields[j] = s.fields[j], s.fields[i] })
 	}},
@@ -321,6 +289,20 @@ var edits = []struct {
 			t.layouts = slices.Delete(t.layouts, 1, 2)
 		}
 	}},
+}
+
+// ofGone is an edit with a removed field, if there is one.
+func ofGone(edit func(h *life, s *drawn, f drawnField)) func(h *life, s *drawn) {
+	return func(h *life, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			edit(h, s, f)
+		}
+	}
+}
+
+// ofTwo is an edit of two fields, which may be the same.
+func ofTwo(edit func(h *life, a, b *drawnField)) func(h *life, s *drawn) {
+	return func(h *life, s *drawn) { edit(h, h.anyField(s), h.anyField(s)) }
 }
 
 // weights is the sum of the weights of all edits.

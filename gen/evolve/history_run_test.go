@@ -12,6 +12,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -48,9 +49,7 @@ func TestHistories(t *testing.T) {
 	for range min(1+r.cases/1000, runtime.GOMAXPROCS(0)) {
 		server := new(inmemory.Bigtable)
 		client, err := server.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		workers.Go(func() { r.work(server, client) })
 	}
 	workers.Wait()

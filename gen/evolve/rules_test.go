@@ -10,7 +10,11 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // TestRuleIDs checks that the source of the packages that find and list changes names the IDs of rules in one file, and that
@@ -46,9 +50,7 @@ func TestRuleIDs(t *testing.T) {
 // TestRangesInManual: the manual says which rules have which class.
 func TestRangesInManual(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/evolution.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	text := strings.Join(strings.Fields(string(manual)), " ")
 	for class, name := range evolve.Classes {
 		var ids []string
@@ -69,4 +71,23 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// TestTierIsNoData checks that neither btgen.lock nor the history of setups has the tier of a table:
+// which storage holds a cell does not decide where readers find it.
+func TestTierIsNoData(t *testing.T) {
+	var locks, records []string
+	for _, tier := range []string{"", ", tier: ssd", ", tier: {infrequent_access: {after: 60d}}"} {
+		l := testschema.Tables(t, "1s", "  events: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, id, {time: unix_s}]}, family: m, ttl: {keep: forever}"+tier+"}\n")
+		if tier != "" && l.Tables[0].Tier == 0 {
+			t.Fatal("the layout has no tier")
+		}
+		locks = append(locks, string(evolve.LockOf([]*layout.Layout{l}).Text()))
+		records = append(records, lock.Record(l, l.Tables[0]))
+	}
+	for i := range locks {
+		if locks[i] != locks[0] || records[i] != records[0] || !strings.Contains(locks[i], "events") {
+			t.Errorf("%s\n%s", locks[i], records[i])
+		}
+	}
 }

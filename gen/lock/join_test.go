@@ -58,9 +58,7 @@ func TestAcceptedTwice(t *testing.T) {
 	}
 	for n, at := range []*Lock{at, at.Next([]Table{other})} {
 		got, err := Parse(Name, at.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		if len(got.Tables) != 2-n || n == 0 && len(got.Tables[1].Accepted) != 2 {
 			t.Errorf("got %v", got.Tables)
 		}
