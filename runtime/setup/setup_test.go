@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
@@ -258,13 +259,9 @@ func TestSetupRefuses(t *testing.T) {
 
 // A table that no server would accept is reported before anything is sent.
 func TestSetupImpossibleTables(t *testing.T) {
-	many := make([]string, 60)
+	many, more := make([]string, 60), make([]string, 60)
 	for i := range many {
-		many[i] = fmt.Sprintf("%03d", i)
-	}
-	more := make([]string, 60)
-	for i := range more {
-		more[i] = fmt.Sprintf("x%03d", i)
+		many[i], more[i] = fmt.Sprintf("%03d", i), fmt.Sprintf("x%03d", i)
 	}
 	prefix := setup.Options{TablePrefix: "a_long_prefix_of_a_team_"}
 	for _, c := range []struct {
@@ -366,19 +363,13 @@ func TestSetupRowKeySchema(t *testing.T) {
 			t.Errorf("%v, plan\n%swant one that ends with\n%s", err, plan, step.want)
 		}
 	}
-	fields := []*adminpb.Type_Struct_Field{
-		{FieldName: "host", Type: &adminpb.Type{Kind: &adminpb.Type_StringType{StringType: &adminpb.Type_String{
-			Encoding: &adminpb.Type_String_Encoding{Encoding: &adminpb.Type_String_Encoding_Utf8Bytes_{}}}}}},
-		{FieldName: "slot", Type: &adminpb.Type{Kind: &adminpb.Type_BytesType{BytesType: &adminpb.Type_Bytes{
-			Encoding: &adminpb.Type_Bytes_Encoding{Encoding: &adminpb.Type_Bytes_Encoding_Raw_{Raw: &adminpb.Type_Bytes_Encoding_Raw{}}}}}}},
+	of := func(encoding string) *adminpb.Type_Struct {
+		out := new(adminpb.Type_Struct)
+		must(t, prototext.Unmarshal([]byte(`fields {field_name: "host" type {string_type {encoding {utf8_bytes {}}}}}
+			fields {field_name: "slot" type {bytes_type {encoding {raw {}}}}} encoding {`+encoding+`}`), out))
+		return out
 	}
-	want := []*adminpb.Type_Struct{
-		{Fields: fields, Encoding: &adminpb.Type_Struct_Encoding{Encoding: &adminpb.Type_Struct_Encoding_DelimitedBytes_{
-			DelimitedBytes: &adminpb.Type_Struct_Encoding_DelimitedBytes{Delimiter: []byte("#")}}}},
-		nil,
-		{Fields: fields, Encoding: &adminpb.Type_Struct_Encoding{Encoding: &adminpb.Type_Struct_Encoding_OrderedCodeBytes_{
-			OrderedCodeBytes: &adminpb.Type_Struct_Encoding_OrderedCodeBytes{}}}},
-	}
+	want := []*adminpb.Type_Struct{of(`delimited_bytes {delimiter: "#"}`), nil, of(`ordered_code_bytes {}`)}
 	same(t, "sent", sent, want, protocmp.Transform())
 }
 
