@@ -11,30 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/golden/assert"
 )
 
-func TestPosString(t *testing.T) {
-	for want, pos := range map[string]diag.Pos{
-		"":           {},
-		"a.yaml":     {File: "a.yaml"},
-		"a.yaml:3":   {File: "a.yaml", Line: 3},
-		"a.yaml:3:7": {File: "a.yaml", Line: 3, Column: 7},
-	} {
-		assert.Same(t, want, pos.String())
-		assert.Same(t, pos.Line > 0, pos.IsValid(), want)
-	}
-}
-
-func TestDiagnosticError(t *testing.T) {
-	pos := diag.Pos{File: "a.yaml", Line: 3, Column: 7}
-	for want, d := range map[string]diag.Diagnostic{
-		"a.yaml:3:7: bad":                     {Pos: pos, Message: "bad", Hint: "write good"},
-		"a.yaml:3:7: bad [K01]":               {Pos: pos, Message: "bad", Rule: "K01"},
-		"a.yaml:3:7: warning: doubtful [K02]": {Pos: pos, Message: "doubtful", Rule: "K02", Severity: diag.Warning},
-		"advice: look":                        {Message: "look", Severity: diag.Advice},
-	} {
-		assert.Same(t, want, d.Error())
-	}
-}
-
 func TestListErr(t *testing.T) {
 	var list diag.List
 	if list.Err() != nil {

@@ -3,7 +3,6 @@ package explain_test
 import (
 	"encoding/json"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,26 +69,6 @@ func TestYear(t *testing.T) {
 	check(t, &doc.Document)
 	got := doc.Text(document.TextOptions{})
 	golden(t, "year.txt", got[strings.Index(got, "  storage of a year"):strings.Index(got, "reads of Reading")])
-	years := table(&doc.Document, "storage of a year")
-	y := dataOf[explain.Year](t, row(years, "bucket_new_cells"))
-	const events = 500 * 365 * 24 * 60
-	event := dataOf[estimate.Bounds](t, row(table(&doc.Document, "size"), "event"))
-	for what, values := range map[string][2]float64{
-		"stored":            {y.Stored.Lower, events * event.Lower},
-		"compressed, least": {y.Compressed.Lower, events * measured[0].Designs[0].Zstd},
-		"compressed, most":  {y.Compressed.Upper, events * measured[0].Designs[0].Snappy},
-		"cost, in clusters": {y.Month.Upper, 2 * y.Compressed.Upper / (1 << 30) * 0.5},
-	} {
-		if math.Abs(values[0]-values[1]) > 1e-9*values[1] {
-			t.Errorf("%s: %v, want %v", what, values[0], values[1])
-		}
-	}
-	for _, r := range years.Rows {
-		if pattern, _, _ := strings.Cut(r.Cells[0], ","); usual[pattern][0] == 0 {
-			t.Errorf("%v was not measured", r.Cells)
-		}
-	}
-	assert.Same(t, len(usual), len(years.Rows), years)
 }
 
 // TestCheaperLayout checks when a layout for later events is proposed.

@@ -10,32 +10,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/keyset"
 )
 
-func TestOverlap(t *testing.T) {
-	name := keyset.Repeat(keyset.AnyByte.Without('#'), 0)
-	hash := keyset.Text("#")
-	days := keyset.Between("2021-01-01", "2027-01-10", keyset.Digits)
-	hours := keyset.Between("2027-01-11T00", "9999-12-31T23", keyset.Digits)
-	for _, tt := range []struct {
-		what string
-		a, b keyset.Set
-		want string
-		ok   bool
-	}{
-		{"a label of another form", keyset.Concat(name, hash, days), keyset.Concat(name, hash, hours), "", false},
-		{"later labels of the same form", days, keyset.Between("2027-01-11", "9999-12-31", keyset.Digits), "", false},
-		{"a common label", days, keyset.Between("2027-01-10", "9999-12-31", keyset.Digits), "2027-01-10", true},
-		{"segments in another order", keyset.Concat(name, hash, days), keyset.Concat(days, hash, name), "2021-01-01#2021-01-01", true},
-		{"a constant in front", keyset.Concat(keyset.Text("v2#"), name), keyset.Concat(keyset.Text("v3#"), name), "", false},
-		{"one segment more", keyset.Concat(name, hash, name), keyset.Concat(name, hash, name, hash, name), "", false},
-		{"an optional sign", keyset.Concat(keyset.Optional(keyset.Text("-")), keyset.Repeat(keyset.Digits, 0)), keyset.Text("-7"), "-7", true},
-		{"bytes of another width", keyset.Repeat(keyset.AnyByte, 8), keyset.Repeat(keyset.AnyByte, 4), "", false},
-	} {
-		if got, ok := keyset.Overlap(tt.a, tt.b); ok != tt.ok || got != tt.want {
-			t.Errorf("%s: got %q, %v; want %q, %v", tt.what, got, ok, tt.want, tt.ok)
-		}
-	}
-}
-
 // A range has the strings of its length that sort between its ends, and no others.
 func TestBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

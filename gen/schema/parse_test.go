@@ -87,41 +87,6 @@ func TestFields(t *testing.T) {
 // oneTable is a table that tests extend with more keys.
 const oneTable = "tables:\n  t:\n    pattern: single_serialized\n    key: {segments: [location]}\n"
 
-func TestTables(t *testing.T) {
-	base := Table{Name: val("t"), Pattern: val("single_serialized"), Segments: []Segment{{Name: val("location")}}}
-	ttl := &TTL{Kind: MaxAge, Age: val(time.Hour)}
-	for _, test := range []struct {
-		text string
-		want func(*Table)
-	}{
-		{"", func(*Table) {}},
-		{"doc: a table", func(t *Table) { t.Doc = "a table" }},
-		{"bucket: 1w", func(t *Table) { t.Bucket.Every = val(Span{Fixed: 168 * time.Hour}) }},
-		{"bucket: 3mo", func(t *Table) { t.Bucket.Every = val(Span{Months: 3}) }},
-		{"bucket: {every: 1y, label: 2006}", func(t *Table) { t.Bucket = Bucket{Every: val(Span{Months: 12}), Label: val("2006")} }},
-		{"bucket: {every: 1h, origin: 2021-03-01T12:00:00+02:00}", func(t *Table) {
-			t.Bucket = Bucket{Every: val(Span{Fixed: time.Hour}), Origin: val(time.Date(2021, 3, 1, 10, 0, 0, 0, time.UTC))}
-		}},
-		{"families: {raw: {ttl: {max_age: 1h}}, 7: {}}", func(t *Table) {
-			t.Families = []Family{{Name: val("raw"), TTL: ttl}, {Name: val("7")}}
-		}},
-		{"blob: {column: b, format: json}", func(t *Table) { t.Blob = Blob{Column: val("b"), Format: val("json")} }},
-		{"blob: {}", func(*Table) {}},
-		{"allow: {K02: hashed upstream, C01: 'tiny, and so what'}", func(t *Table) {
-			t.Allow = []Allow{{val("K02"), "hashed upstream"}, {val("C01"), "tiny, and so what"}}
-		}},
-	} {
-		t.Run(test.text, func(t *testing.T) {
-			want := base
-			test.want(&want)
-			got := parse(t, oneTable+"    "+test.text+"\n").Tables
-			if diff := cmp.Diff([]Table{want}, got, noPositions); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestDelimiters(t *testing.T) {
 	for text, want := range map[string]string{`"#"`: "#", "'#'": "#", "1": "1", "0x1F": "0x1F", "/": "/", "true": "true", `"\x00"`: "\x00", "'~'": "~"} {
 		got := parse(t, "tables:\n  t:\n    pattern: single_serialized\n    key:\n      delimiter: "+text+"\n      segments: [location]\n").Tables[0].Delimiter.V
