@@ -19,32 +19,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-const rollupSchema = `btgen: v1
-package: app
-name: Kind
-series: {host: string}
-fields:
-  text: string
-  raw: bytes
-  flag: bool
-  small: int32
-  count: uint64
-  real: float64
-  single: {type: float32, optional: true}
-  at: timestamp
-  took: duration
-  id: uuid
-  state: {type: enum, of: {on: 1, off: 7}}
-  extra: json
-tables:
-  kinds:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {max_age: 30d}
-    rollup: {every: 1h, family: h, ttl: {max_age: 52w}}
-`
+const rollupSchema = `{btgen: v1, package: app, name: Kind, series: {host: string}, fields: {
+  text: string, raw: bytes, flag: bool, small: int32, count: uint64, real: float64, single: {type: float32, optional: true},
+  at: timestamp, took: duration, id: uuid, state: {type: enum, of: {on: 1, off: 7}}, extra: json}, tables: {
+  kinds: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1d, family: m, ttl: {max_age: 30d},
+    rollup: {every: 1h, family: h, ttl: {max_age: 52w}}}}}`
 
 // kindWindow has the statistics of the fields as generated code has them.
 type kindWindow struct {

@@ -45,13 +45,25 @@ queries:
 // the qualifier, the timestamp and the value.
 const cellBytes = (5 + 1 + 36 + 1 + 10) + 1 + 5 + 8 + 8
 
+// figure is a figure of a plan, and what it is when computed by hand.
+type figure struct {
+	what      string
+	got, want float64
+}
+
+func compareFigures(t *testing.T, all []figure) {
+	t.Helper()
+	for _, f := range all {
+		if math.Abs(f.got-f.want) > 1e-6*math.Abs(f.want) {
+			t.Errorf("%s: %v, want %v", f.what, f.got, f.want)
+		}
+	}
+}
+
 // TestPlan compares a plan with figures computed by hand.
 func TestPlan(t *testing.T) {
 	p := capacity.Of(layoutOf(t, `expect: {series: 28000, rate: 1/s, reads: {Latest: 17000/s, ByRegion: {rate: 2/s, range: 10s}}, clusters: 2}`))
-	for _, c := range []struct {
-		what      string
-		got, want float64
-	}{
+	compareFigures(t, []figure{
 		{"rows written", p.Writes.Rows, 28_000},
 		{"bytes written", p.Writes.Bytes, 28_000 * cellBytes},
 		{"writes a day", p.WritesADay, 28_000 * 86_400},
@@ -68,11 +80,7 @@ func TestPlan(t *testing.T) {
 		{"storing nodes", p.Nodes[0].Limits[3].Nodes, 28_000 * 86_400 * 37 * cellBytes / (2.5 * tib)},
 		{"reading nodes, HDD", p.Nodes[1].Limits[1].Nodes, 17_002.0 / 500 / 0.6},
 		{"clusters", float64(p.Clusters), 2},
-	} {
-		if math.Abs(c.got-c.want) > 1e-9*c.want {
-			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
-		}
-	}
+	})
 	if !p.Storage[2].Steady || len(p.Storage) != 3 || p.Storage[2].After != schema.FormatDuration(37*24*time.Hour) {
 		t.Errorf("storage: %+v", p.Storage)
 	}
@@ -218,21 +226,14 @@ func TestRollupCapacity(t *testing.T) {
 		event = key + 1 + 5 + 8 + 8
 	)
 	run := e.Rollup.Run.Bytes().Upper
-	for _, c := range []struct {
-		what      string
-		got, want float64
-	}{
+	compareFigures(t, []figure{
 		{"bytes of a mark", e.Rollup.Mark.Bytes().Upper, mark},
 		{"marks of a series", e.Rollup.Marks.Typical, 24 * ((24+0.5+2*grace)/24 - 0.5)}, // each event has its own
 		{"marks of a series, summarized once a day", e.Rollup.Marks.Upper, 24 * (24 + 0.5 + 2*grace + 24) / 24},
 		{"rows summarized", p.Summaries.Rows, 1000.0 / 86400},
 		{"bytes that a search walks over", p.Summaries.Walked, 1000 * (37*24*event + 365*run + e.Rollup.Marks.Upper*mark)},
 		{"stored marks at first", e.StoredAfter(time.Hour).Upper, 1000 * (event + run/24 + mark)},
-	} {
-		if math.Abs(c.got-c.want) > 1e-6*c.want {
-			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
-		}
-	}
+	})
 	for walked, want := range map[float64]time.Duration{220e6 * 60: time.Minute, 1e30: 30 * 365 * 24 * time.Hour, math.Inf(1): 30 * 365 * 24 * time.Hour} {
 		assert.Same(t, want, (&capacity.Summaries{Walked: walked}).Search(), walked)
 	}
@@ -251,10 +252,7 @@ func TestTierCapacity(t *testing.T) {
 	scan := without.Nodes[0].Limits[2].Needed
 	cold := p.Reads[1].Cold
 	warm, slow := events*day*20*cellBytes/float64(1<<30), events*day*17*cellBytes/float64(1<<30)
-	for _, c := range []struct {
-		what      string
-		got, want float64
-	}{
+	compareFigures(t, []figure{
 		{"storage", steady.Bytes.Upper, events * day * 37 * cellBytes},
 		{"cold, at least", steady.Cold.Lower, events * day * 10 * cellBytes},
 		{"cold, at most", steady.Cold.Upper, events * day * 17 * cellBytes},
@@ -269,11 +267,7 @@ func TestTierCapacity(t *testing.T) {
 		{"storing nodes with SSD", ssd.Limits[3].Nodes, events * day * 37 * cellBytes / (2.5 * tib)},
 		{"cost", *tiered.MonthlyCost, 2 * (float64(tiered.LowLatency)*2*730 + warm*0.5 + slow*0.1)},
 		{"saving", *tiered.MonthlySaving, *ssd.MonthlyCost - *tiered.MonthlyCost},
-	} {
-		if math.Abs(c.got-c.want) > 1e-9*math.Abs(c.want) {
-			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
-		}
-	}
+	})
 	// Nodes of another edition have another price. The class of fault: a cost is computed with the price of something else.
 	if plus.MonthlyCost != nil {
 		t.Errorf("nodes in Enterprise Plus without their price cost %v", *plus.MonthlyCost)
