@@ -132,6 +132,21 @@ func TestAllSeries(t *testing.T) {
 	compare(t, true, q.Scans())
 }
 
+// TestUnanswered checks that the message says for each table why it cannot answer; TestProposals follows the hint.
+func TestUnanswered(t *testing.T) {
+	for _, test := range []struct{ segments, by, why, hint string }{
+		{"region, bucket, line, metric, host", "region", "the unspecified line precedes the metric", "segments: [region, metric, bucket, line, host]"},
+		{"region, bucket, {hash: [line], buckets: 4}, metric, line, host", "region", "a salt of unspecified values precedes the metric", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
+		{"{hash: [host], buckets: 4}, region, metric, bucket, line, host", "region", "rows, with a salt of unspecified values", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
+		{"region, line, host, metric, bucket", "", "the unspecified region precedes the metric", "segments: [metric, region, line, host, bucket]"},
+	} {
+		_, found := ask(t, "{by: ["+test.by+"]}", queryTable("bucket_new_columns", test.segments))
+		if len(found) != 1 || !strings.Contains(found[0].Message, test.why) || !strings.Contains(found[0].Hint, test.hint+"}\n") {
+			t.Errorf("[%s] by [%s]: %v", test.segments, test.by, found)
+		}
+	}
+}
+
 // The language allows raw bytes as wide as a row key.
 func TestRawPad(t *testing.T) {
 	for pad, want := range map[int]bool{1: true, codec.MaxKey: true, codec.MaxKey + 1: false} {
