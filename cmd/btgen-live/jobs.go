@@ -115,7 +115,7 @@ func (m *meter) showShare(share float64, text string, rate float64, left time.Du
 func summarize(ctx context.Context, r *request) (err error) {
 	o := store.RollupOptions{
 		TablePrefix: r.prefix, All: r.all, DryRun: r.dryRun, Workers: r.workers, Rate: r.rate, Checkpoint: r.checkpoint,
-		Instance: r.instanceName(), Timeout: r.timeout, Sleep: delay,
+		Instance: r.instanceName(), Timeout: r.timeout, Sleep: wait,
 	}
 	if r.noWait {
 		o.Sleep = func(context.Context, time.Duration) error { return nil }
@@ -135,7 +135,7 @@ func summarize(ctx context.Context, r *request) (err error) {
 		}
 		show(p)
 	}
-	for again := true; again; again = err == nil && r.watch && delay(ctx, max(watchEvery, searchOneIn*searching)) == nil {
+	for again := true; again; again = err == nil && r.watch && wait(ctx, max(watchEvery, searchOneIn*searching)) == nil {
 		begun, searching = time.Now(), 0
 		err = r.summarizeOnce(ctx, progress, o)
 		progress.end()
@@ -167,9 +167,6 @@ func passing(err error) bool {
 	_, replicating := errors.AsType[*store.ReplicationError](err)
 	return ofBucket || replicating || errors.Is(err, context.DeadlineExceeded)
 }
-
-// delay waits: between two searches, and until marks are not used any more. Tests replace it.
-var delay = wait
 
 // summarizeOnce summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded, and the first of
 // those that are left.

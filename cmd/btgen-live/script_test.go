@@ -40,7 +40,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"btgen-live": main, "btgen-live-hasty": hasty})
+	testscript.Main(m, map[string]func(){"btgen-live": main})
 }
 
 var update = flag.Bool("update", false, "rewrite what scripts and requests compare with files")

@@ -94,3 +94,16 @@ func TestDurationFlags(t *testing.T) {
 		t.Errorf("%d flags", n)
 	}
 }
+
+// TestReachable checks the addresses of servers that listen at all.
+func TestReachable(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:8086": "127.0.0.1:8086",
+		"0.0.0.0:8086":   "127.0.0.1:8086",
+		"[::]:8086":      "127.0.0.1:8086",
+		"[::1]:8086":     "[::1]:8086",
+		"10.0.0.7:1":     "10.0.0.7:1",
+	} {
+		assert.Same(t, want, reachable(addr), addr)
+	}
+}
