@@ -1,7 +1,6 @@
-package parquet_test
+package format_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +8,6 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 )
 
@@ -23,14 +21,9 @@ func TestUnits(t *testing.T) {
 		for _, inUTC := range []bool{true, false} {
 			for _, meant := range []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
 				for _, flag := range []time.Duration{0, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
-					var out bytes.Buffer
-					w := pq.NewGenericWriter[any](&out, pq.NewSchema("Event", pq.Group{"host": pq.String(), "text": pq.String(), "time": pq.TimestampAdjusted(of, inUTC)}))
 					n := want.UnixNano() / int64(meant)
-					if _, err := w.WriteRows([]pq.Row{{pq.ByteArrayValue([]byte("h")).Level(0, 0, 0), pq.ByteArrayValue([]byte("x")).Level(0, 0, 1), pq.Int64Value(n).Level(0, 0, 2)}}); err != nil {
-						t.Fatal(err)
-					}
-					assert.Must(t, w.Close())
-					r, err := format.Find("parquet").Read(bytes.NewReader(out.Bytes()), l, format.ReaderOptions{Zone: time.UTC, Unit: flag})
+					file := fileOfRow(t, pq.String(), pq.TimestampAdjusted(of, inUTC), pq.ByteArrayValue([]byte("x")), pq.Int64Value(n))
+					r, err := format.Find("parquet").Read(file, l, format.ReaderOptions{Zone: time.UTC, Unit: flag})
 					if refused := err != nil && strings.Contains(err.Error(), "--time-unit"); refused != (flag != 0 && flag != typed) {
 						t.Errorf("type of %v, flag %v: %v", typed, flag, err)
 					}

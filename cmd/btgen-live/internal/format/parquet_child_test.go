@@ -1,4 +1,4 @@
-package parquet_test
+package format_test
 
 import (
 	"bytes"
