@@ -25,8 +25,10 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -37,6 +39,7 @@ import (
 type kept struct {
 	*Journal
 	addr   string
+	conn   *grpc.ClientConn
 	data   bigtablepb.BigtableClient
 	tables adminpb.BigtableTableAdminClient
 	end    func() error
@@ -71,7 +74,7 @@ func connected(t testing.TB, addr string) *kept {
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &kept{addr: addr, data: bigtablepb.NewBigtableClient(conn), tables: adminpb.NewBigtableTableAdminClient(conn)}
+	return &kept{addr: addr, conn: conn, data: bigtablepb.NewBigtableClient(conn), tables: adminpb.NewBigtableTableAdminClient(conn)}
 }
 
 // started is start without an error.
@@ -96,6 +99,7 @@ const (
 	parent = "projects/p/instances/i"
 	one    = parent + "/tables/one"
 	two    = parent + "/tables/two"
+	three  = parent + "/tables/three"
 )
 
 // set writes a cell.
@@ -103,22 +107,78 @@ func set(family, qualifier string, micros int64, value string) *bigtablepb.Mutat
 	return sets(family, []byte(qualifier), micros, []byte(value))
 }
 
+// send sends a request.
+func (k *kept) send(ctx context.Context, message proto.Message) error {
+	if r, is := message.(*bigtablepb.MutateRowsRequest); is {
+		stream, err := k.data.MutateRows(ctx, r)
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	}
+	d := message.ProtoReflect().Descriptor()
+	service := map[protoreflect.FullName]string{"google.bigtable.v2": "Bigtable", "google.bigtable.admin.v2": "BigtableTableAdmin"}
+	name, _ := strings.CutSuffix(string(d.Name()), "Request")
+	method := fmt.Sprintf("/%s.%s/%s", d.Parent().FullName(), service[d.Parent().FullName()], name)
+	return k.conn.Invoke(ctx, method, message, &emptypb.Empty{}) // no answer matters
+}
+
 // mutate changes a row.
-func (k *kept) mutate(ctx context.Context, table, key string, m ...*bigtablepb.Mutation) error {
-	_, err := k.data.MutateRow(ctx, &bigtablepb.MutateRowRequest{TableName: table, RowKey: []byte(key), Mutations: m})
-	return err
+func mutate(table, key string, m ...*bigtablepb.Mutation) *bigtablepb.MutateRowRequest {
+	return &bigtablepb.MutateRowRequest{TableName: table, RowKey: []byte(key), Mutations: m}
+}
+
+// entry changes a row as one of several.
+func entry(key string, m ...*bigtablepb.Mutation) *bigtablepb.MutateRowsRequest_Entry {
+	return &bigtablepb.MutateRowsRequest_Entry{RowKey: []byte(key), Mutations: m}
+}
+
+// several changes rows of the first table.
+func several(entries ...*bigtablepb.MutateRowsRequest_Entry) *bigtablepb.MutateRowsRequest {
+	return &bigtablepb.MutateRowsRequest{TableName: one, Entries: entries}
+}
+
+// cut deletes the cells of a column in a range of time.
+func cut(family, qualifier string, from, to int64) *bigtablepb.Mutation {
+	return &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
+		FamilyName: family, ColumnQualifier: []byte(qualifier), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: from, EndTimestampMicros: to}}}}
 }
 
 // create creates a table with families.
-func (k *kept) create(ctx context.Context, id string, families map[string]*adminpb.ColumnFamily) error {
-	_, err := k.tables.CreateTable(ctx, &adminpb.CreateTableRequest{Parent: parent, TableId: id, Table: &adminpb.Table{ColumnFamilies: families}})
-	return err
+func create(id string, families map[string]*adminpb.ColumnFamily) *adminpb.CreateTableRequest {
+	return &adminpb.CreateTableRequest{Parent: parent, TableId: id, Table: &adminpb.Table{ColumnFamilies: families}}
 }
 
-// modify modifies a family.
-func (k *kept) modify(ctx context.Context, table string, m ...*adminpb.ModifyColumnFamiliesRequest_Modification) error {
-	_, err := k.tables.ModifyColumnFamilies(ctx, &adminpb.ModifyColumnFamiliesRequest{Name: table, Modifications: m})
-	return err
+// remove deletes a table.
+func remove(name string) *adminpb.DeleteTableRequest { return &adminpb.DeleteTableRequest{Name: name} }
+
+// modify modifies families.
+func modify(table string, m ...*adminpb.ModifyColumnFamiliesRequest_Modification) *adminpb.ModifyColumnFamiliesRequest {
+	return &adminpb.ModifyColumnFamiliesRequest{Name: table, Modifications: m}
+}
+
+// dropRows deletes the rows with a prefix.
+func dropRows(table, prefix string) *adminpb.DropRowRangeRequest {
+	return &adminpb.DropRowRangeRequest{Name: table, Target: &adminpb.DropRowRangeRequest_RowKeyPrefix{RowKeyPrefix: []byte(prefix)}}
+}
+
+// change increments and appends to cells.
+func change(key string, rules ...*bigtablepb.ReadModifyWriteRule) *bigtablepb.ReadModifyWriteRowRequest {
+	return &bigtablepb.ReadModifyWriteRowRequest{TableName: one, RowKey: []byte(key), Rules: rules}
+}
+
+// chosen changes a row with one of two mutations, depending on whether it has cells.
+func chosen(key string, yes, no *bigtablepb.Mutation) *bigtablepb.CheckAndMutateRowRequest {
+	r := &bigtablepb.CheckAndMutateRowRequest{TableName: one, RowKey: []byte(key), FalseMutations: []*bigtablepb.Mutation{no}}
+	if yes != nil {
+		r.TrueMutations = []*bigtablepb.Mutation{yes}
+	}
+	return r
+}
+
+// throughView writes a row of a view.
+func throughView(key string) *bigtablepb.MutateRowRequest {
+	return &bigtablepb.MutateRowRequest{AuthorizedViewName: two + "/authorizedViews/v", RowKey: []byte(key), Mutations: []*bigtablepb.Mutation{set("f", "a", 1000, "view")}}
 }
 
 func creates(id string) *adminpb.ModifyColumnFamiliesRequest_Modification {
@@ -149,109 +209,57 @@ var sum = &adminpb.ColumnFamily{ValueType: &adminpb.Type{Kind: &adminpb.Type_Agg
 
 // request is a request that changes something, or that the server refuses with a code.
 type request struct {
-	name string
-	code codes.Code
-	do   func(ctx context.Context, k *kept) error
+	name    string
+	code    codes.Code
+	message proto.Message
 }
+
+// do sends the request.
+func (r *request) do(ctx context.Context, k *kept) error { return k.send(ctx, r.message) }
 
 // requests has all kinds of changes.
 var requests = []request{
-	{"create", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.create(ctx, "one", map[string]*adminpb.ColumnFamily{"f": {GcRule: versions(3)}, "g": {}, "sum": sum})
-	}},
-	{"create again", codes.AlreadyExists, func(ctx context.Context, k *kept) error { return k.create(ctx, "one", nil) }},
-	{"mutate", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.mutate(ctx, one, "row", set("f", "a", 1000, "1"), set("f", "a", 2000, "2"), set("g", "b", 3000, ""), set("g", "\xff", 0, "x"))
-	}},
-	{"server time", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.mutate(ctx, one, "row", set("f", "now", serverTime, "now"))
-	}},
-	{"refused after a part", codes.Unknown, func(ctx context.Context, k *kept) error {
-		return k.mutate(ctx, one, "part", set("f", "a", serverTime, "stored"), set("unknown", "a", 1000, ""))
-	}},
-	{"refused row", codes.InvalidArgument, func(ctx context.Context, k *kept) error { return k.mutate(ctx, one, "", set("f", "a", 0, "")) }},
-	{"unknown table", codes.NotFound, func(ctx context.Context, k *kept) error { return k.mutate(ctx, two, "row", set("f", "a", 0, "")) }},
-	{"mutate many", codes.OK, func(ctx context.Context, k *kept) error {
-		stream, err := k.data.MutateRows(ctx, &bigtablepb.MutateRowsRequest{TableName: one, Entries: []*bigtablepb.MutateRowsRequest_Entry{
-			{RowKey: []byte("many1"), Mutations: []*bigtablepb.Mutation{set("f", "a", serverTime, "1"), set("f", "b", 1000, "2")}},
-			{RowKey: []byte("part"), Mutations: []*bigtablepb.Mutation{set("f", "b", 1000, "before")}},
-			{RowKey: []byte("part"), Mutations: []*bigtablepb.Mutation{set("f", "c", 1000, "stored"), set("unknown", "a", 1000, "")}},
-			{RowKey: []byte("part"), Mutations: []*bigtablepb.Mutation{set("f", "d", 1000, "after")}},
-			{RowKey: []byte("many1"), Mutations: []*bigtablepb.Mutation{set("f", "b", 1000, "3")}},
-		}})
-		if err == nil {
-			_, err = stream.Recv()
-		}
-		return err
-	}},
-	{"add", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.mutate(ctx, one, "sum", adds(5), adds(6))
-	}},
-	{"add again", codes.OK, func(ctx context.Context, k *kept) error { return k.mutate(ctx, one, "sum", adds(7)) }},
-	{"condition that holds", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.choose(ctx, "row", set("f", "chosen", serverTime, "true"), set("f", "chosen", serverTime, "false"))
-	}},
-	{"condition that does not", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.choose(ctx, "none", set("f", "chosen", 1000, "true"), set("f", "chosen", 1000, "false"))
-	}},
-	{"condition without mutations", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.choose(ctx, "row", nil, set("f", "chosen", 1000, "false"))
-	}},
-	{"increment", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.change(ctx, "count", increments("n", 3), increments("m", 4), appends("text", "abc"))
-	}},
-	{"increment a column twice", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.change(ctx, "count", appends("twice", "a"), appends("twice", "b"))
-	}},
-	{"increment refused after a part", codes.Unknown, func(ctx context.Context, k *kept) error {
-		return k.change(ctx, "count", appends("alone", "a"), increments("text", 1))
-	}},
-	{"families, refused after a part", codes.AlreadyExists, func(ctx context.Context, k *kept) error { return k.modify(ctx, one, creates("new"), creates("f")) }},
-	{"families", codes.OK, func(ctx context.Context, k *kept) error { return k.modify(ctx, one, drops("g"), creates("g")) }},
-	{"write to a new family", codes.OK, func(ctx context.Context, k *kept) error { return k.mutate(ctx, one, "row", set("new", "a", 1000, "1")) }},
-	{"rules", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.modify(ctx, one, &adminpb.ModifyColumnFamiliesRequest_Modification{Id: "f", Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Update{Update: &adminpb.ColumnFamily{GcRule: both(versions(1), age(time.Hour))}}})
-	}},
-	{"delete", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.mutate(ctx, one, "row", &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
-			FamilyName: "f", ColumnQualifier: []byte("a"), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: 1000, EndTimestampMicros: 2000}}}})
-	}},
-	{"another table", codes.OK, func(ctx context.Context, k *kept) error {
-		_, err := k.tables.CreateTable(ctx, &adminpb.CreateTableRequest{Parent: parent, TableId: "two", Table: &adminpb.Table{
-			Granularity: adminpb.Table_MICROS, DeletionProtection: true, ColumnFamilies: map[string]*adminpb.ColumnFamily{"f": {}},
-			TieredStorageConfig: &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(60 * 24 * time.Hour)}}},
-		}})
-		return err
-	}},
-	{"microseconds", codes.OK, func(ctx context.Context, k *kept) error { return k.mutate(ctx, two, "x/1", set("f", "a", 1001, "1")) }},
-	{"server time in microseconds", codes.OK, func(ctx context.Context, k *kept) error {
-		return k.mutate(ctx, two, "y/1", set("f", "a", serverTime, "2"))
-	}},
-	{"view", codes.OK, func(ctx context.Context, k *kept) error {
-		_, err := k.tables.CreateAuthorizedView(ctx, &adminpb.CreateAuthorizedViewRequest{Parent: two, AuthorizedViewId: "v", AuthorizedView: &adminpb.AuthorizedView{
-			AuthorizedView: &adminpb.AuthorizedView_SubsetView_{SubsetView: &adminpb.AuthorizedView_SubsetView{RowPrefixes: [][]byte{[]byte("x/")},
-				FamilySubsets: map[string]*adminpb.AuthorizedView_FamilySubsets{"f": {QualifierPrefixes: [][]byte{{}}}}}}}})
-		return err
-	}},
-	{"write through the view", codes.OK, func(ctx context.Context, k *kept) error { return k.throughView(ctx, "x/2") }},
-	{"write beside the view", codes.PermissionDenied, func(ctx context.Context, k *kept) error { return k.throughView(ctx, "y/2") }},
-	{"delete a protected table", codes.FailedPrecondition, func(ctx context.Context, k *kept) error {
-		_, err := k.tables.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: two})
-		return err
-	}},
-	{"drop rows", codes.OK, func(ctx context.Context, k *kept) error {
-		_, err := k.tables.DropRowRange(ctx, &adminpb.DropRowRangeRequest{Name: two, Target: &adminpb.DropRowRangeRequest_RowKeyPrefix{RowKeyPrefix: []byte("x/1")}})
-		return err
-	}},
-	{"a third table", codes.OK, func(ctx context.Context, k *kept) error { return k.create(ctx, "three", nil) }},
-	{"delete it", codes.OK, func(ctx context.Context, k *kept) error {
-		_, err := k.tables.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: parent + "/tables/three"})
-		return err
-	}},
-	{"update a table", codes.OK, func(ctx context.Context, k *kept) error {
-		_, err := k.tables.UpdateTable(ctx, &adminpb.UpdateTableRequest{Table: &adminpb.Table{Name: two}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"deletion_protection"}}})
-		return err
-	}},
+	{"create", codes.OK, create("one", map[string]*adminpb.ColumnFamily{"f": {GcRule: versions(3)}, "g": {}, "sum": sum})},
+	{"create again", codes.AlreadyExists, create("one", nil)},
+	{"mutate", codes.OK, mutate(one, "row", set("f", "a", 1000, "1"), set("f", "a", 2000, "2"), set("g", "b", 3000, ""), set("g", "\xff", 0, "x"))},
+	{"server time", codes.OK, mutate(one, "row", set("f", "now", serverTime, "now"))},
+	{"refused after a part", codes.Unknown, mutate(one, "part", set("f", "a", serverTime, "stored"), set("unknown", "a", 1000, ""))},
+	{"refused row", codes.InvalidArgument, mutate(one, "", set("f", "a", 0, ""))},
+	{"unknown table", codes.NotFound, mutate(two, "row", set("f", "a", 0, ""))},
+	{"mutate many", codes.OK, several(
+		entry("many1", set("f", "a", serverTime, "1"), set("f", "b", 1000, "2")), entry("part", set("f", "b", 1000, "before")),
+		entry("part", set("f", "c", 1000, "stored"), set("unknown", "a", 1000, "")), entry("part", set("f", "d", 1000, "after")),
+		entry("many1", set("f", "b", 1000, "3")))},
+	{"add", codes.OK, mutate(one, "sum", adds(5), adds(6))},
+	{"add again", codes.OK, mutate(one, "sum", adds(7))},
+	{"condition that holds", codes.OK, chosen("row", set("f", "chosen", serverTime, "true"), set("f", "chosen", serverTime, "false"))},
+	{"condition that does not", codes.OK, chosen("none", set("f", "chosen", 1000, "true"), set("f", "chosen", 1000, "false"))},
+	{"condition without mutations", codes.OK, chosen("row", nil, set("f", "chosen", 1000, "false"))},
+	{"increment", codes.OK, change("count", increments("n", 3), increments("m", 4), appends("text", "abc"))},
+	{"increment a column twice", codes.OK, change("count", appends("twice", "a"), appends("twice", "b"))},
+	{"increment refused after a part", codes.Unknown, change("count", appends("alone", "a"), increments("text", 1))},
+	{"families, refused after a part", codes.AlreadyExists, modify(one, creates("new"), creates("f"))},
+	{"families", codes.OK, modify(one, drops("g"), creates("g"))},
+	{"write to a new family", codes.OK, mutate(one, "row", set("new", "a", 1000, "1"))},
+	{"rules", codes.OK, modify(one, &adminpb.ModifyColumnFamiliesRequest_Modification{
+		Id: "f", Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Update{Update: &adminpb.ColumnFamily{GcRule: both(versions(1), age(time.Hour))}}})},
+	{"delete", codes.OK, mutate(one, "row", cut("f", "a", 1000, 2000))},
+	{"another table", codes.OK, &adminpb.CreateTableRequest{Parent: parent, TableId: "two", Table: &adminpb.Table{
+		Granularity: adminpb.Table_MICROS, DeletionProtection: true, ColumnFamilies: map[string]*adminpb.ColumnFamily{"f": {}},
+		TieredStorageConfig: &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{
+			Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(60 * 24 * time.Hour)}}}}}},
+	{"microseconds", codes.OK, mutate(two, "x/1", set("f", "a", 1001, "1"))},
+	{"server time in microseconds", codes.OK, mutate(two, "y/1", set("f", "a", serverTime, "2"))},
+	{"view", codes.OK, &adminpb.CreateAuthorizedViewRequest{Parent: two, AuthorizedViewId: "v", AuthorizedView: &adminpb.AuthorizedView{
+		AuthorizedView: &adminpb.AuthorizedView_SubsetView_{SubsetView: &adminpb.AuthorizedView_SubsetView{RowPrefixes: [][]byte{[]byte("x/")},
+			FamilySubsets: map[string]*adminpb.AuthorizedView_FamilySubsets{"f": {QualifierPrefixes: [][]byte{{}}}}}}}}},
+	{"write through the view", codes.OK, throughView("x/2")},
+	{"write beside the view", codes.PermissionDenied, throughView("y/2")},
+	{"delete a protected table", codes.FailedPrecondition, remove(two)},
+	{"drop rows", codes.OK, dropRows(two, "x/1")},
+	{"a third table", codes.OK, create("three", nil)},
+	{"delete it", codes.OK, remove(three)},
+	{"update a table", codes.OK, &adminpb.UpdateTableRequest{Table: &adminpb.Table{Name: two}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"deletion_protection"}}}},
 }
 
 func adds(n int64) *bigtablepb.Mutation {
@@ -269,33 +277,11 @@ func appends(qualifier, text string) *bigtablepb.ReadModifyWriteRule {
 	return &bigtablepb.ReadModifyWriteRule{FamilyName: "f", ColumnQualifier: []byte(qualifier), Rule: &bigtablepb.ReadModifyWriteRule_AppendValue{AppendValue: []byte(text)}}
 }
 
-// change increments and appends to cells.
-func (k *kept) change(ctx context.Context, key string, rules ...*bigtablepb.ReadModifyWriteRule) error {
-	_, err := k.data.ReadModifyWriteRow(ctx, &bigtablepb.ReadModifyWriteRowRequest{TableName: one, RowKey: []byte(key), Rules: rules})
-	return err
-}
-
-// choose changes a row with one of two mutations, depending on whether it has cells.
-func (k *kept) choose(ctx context.Context, key string, yes, no *bigtablepb.Mutation) error {
-	r := &bigtablepb.CheckAndMutateRowRequest{TableName: one, RowKey: []byte(key), FalseMutations: []*bigtablepb.Mutation{no}}
-	if yes != nil {
-		r.TrueMutations = []*bigtablepb.Mutation{yes}
-	}
-	_, err := k.data.CheckAndMutateRow(ctx, r)
-	return err
-}
-
-// throughView writes a row of a view.
-func (k *kept) throughView(ctx context.Context, key string) error {
-	_, err := k.data.MutateRow(ctx, &bigtablepb.MutateRowRequest{AuthorizedViewName: two + "/authorizedViews/v", RowKey: []byte(key), Mutations: []*bigtablepb.Mutation{set("f", "a", 1000, "view")}})
-	return err
-}
-
 // dump returns everything that the server has, as text.
 func (k *kept) dump(t testing.TB) string {
 	t.Helper()
 	var out strings.Builder
-	for _, name := range []string{one, two, parent + "/tables/three"} {
+	for _, name := range []string{one, two, three} {
 		table, err := k.tables.GetTable(t.Context(), &adminpb.GetTableRequest{Name: name})
 		if status.Code(err) == codes.NotFound {
 			continue
@@ -476,9 +462,8 @@ func TestTorn(t *testing.T) {
 func TestRefused(t *testing.T) {
 	k := started(t, t.TempDir())
 	must(t, errors.Join(requests[0].do(t.Context(), k), requests[2].do(t.Context(), k)))
-	row := &bigtablepb.MutateRowRequest{TableName: one, RowKey: []byte("row"), Mutations: []*bigtablepb.Mutation{set("unknown", "q", 0, "")}}
-	record, err := recordOf("", row)
-	must(t, errors.Join(err, k.file.append(record, record), k.mutate(t.Context(), one, "row", set("f", "q", 0, "")), k.end()))
+	record, err := recordOf("", mutate(one, "row", set("unknown", "q", 0, "")))
+	must(t, errors.Join(err, k.file.append(record, record), k.send(t.Context(), mutate(one, "row", set("f", "q", 0, ""))), k.end()))
 	name := filepath.Join(k.dir, "tables")
 	want, err := os.ReadFile(name)
 	must(t, err)
@@ -594,8 +579,8 @@ func TestFullDisk(t *testing.T) {
 		disk.full = true
 		for range 2 {
 			for _, err := range []error{
-				k.mutate(ctx, one, "first", set("f", "a", 1000, "1")), k.create(ctx, "two", nil), k.change(ctx, "second", increments("n", 1)),
-				k.choose(ctx, "third", nil, set("f", "a", 1000, "1")),
+				k.send(ctx, mutate(one, "first", set("f", "a", 1000, "1"))), k.send(ctx, create("two", nil)), k.send(ctx, change("second", increments("n", 1))),
+				k.send(ctx, chosen("third", nil, set("f", "a", 1000, "1"))),
 			} {
 				if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "the change is not made") {
 					t.Error(err)
@@ -606,7 +591,7 @@ func TestFullDisk(t *testing.T) {
 		assert.Is(t, errFull, k.replace(t))
 		assert.Same(t, want, started(t, copied(t, k.dir)).dump(t), "after a kill")
 		disk.full = false
-		assert.Is(t, nil, k.mutate(ctx, one, "third", set("f", "a", 1000, "1")))
+		assert.Is(t, nil, k.send(ctx, mutate(one, "third", set("f", "a", 1000, "1"))))
 		want = k.dump(t)
 		k = k.restarted(t)
 		if got := k.dump(t); got != want || !strings.Contains(got, "third") {
@@ -657,9 +642,9 @@ func TestConcurrent(t *testing.T) {
 			for i := range 30 {
 				key := fmt.Sprint("row", i%3)
 				err := errors.Join(
-					k.mutate(ctx, one, key, set("f", "last", 1000, fmt.Sprint(c, i)), set("f", "now", serverTime, fmt.Sprint(c))),
-					k.change(ctx, key, increments("n", 1)),
-					k.choose(ctx, fmt.Sprint("chosen", i), set("f", "second", 1000, fmt.Sprint(c)), set("f", "first", 1000, fmt.Sprint(c))))
+					k.send(ctx, mutate(one, key, set("f", "last", 1000, fmt.Sprint(c, i)), set("f", "now", serverTime, fmt.Sprint(c)))),
+					k.send(ctx, change(key, increments("n", 1))),
+					k.send(ctx, chosen(fmt.Sprint("chosen", i), set("f", "second", 1000, fmt.Sprint(c)), set("f", "first", 1000, fmt.Sprint(c)))))
 				assert.Is(t, nil, err)
 			}
 		})
@@ -681,14 +666,14 @@ func TestCompacted(t *testing.T) {
 	value := strings.Repeat("v", 3<<19) // in base64, 2 MiB
 	size := func() int64 { k.changes.Lock(); defer k.changes.Unlock(); return k.file.size }
 	for i := range 5 {
-		must(t, errors.Join(k.mutate(ctx, one, "row", set("g", "a", 1000, value)), k.compactLarge(ctx)))
+		must(t, errors.Join(k.send(ctx, mutate(one, "row", set("g", "a", 1000, value))), k.compactLarge(ctx)))
 		if got, want := size()>>20, int64(2*(i+1)); got != want {
 			t.Fatalf("%d MiB after %d writes", got, i+1)
 		}
 	}
 	k = k.restarted(t)
 	for range 5 {
-		must(t, k.mutate(ctx, one, "row", set("g", "a", 1000, value)))
+		must(t, k.send(ctx, mutate(one, "row", set("g", "a", 1000, value))))
 	}
 	want := k.dump(t)
 	k = k.restarted(t)
@@ -703,10 +688,10 @@ func TestCompacted(t *testing.T) {
 func TestCollected(t *testing.T) {
 	k := started(t, t.TempDir())
 	ctx := t.Context()
-	if err := k.create(ctx, "one", map[string]*adminpb.ColumnFamily{
+	if err := k.send(ctx, create("one", map[string]*adminpb.ColumnFamily{
 		"newest": {GcRule: versions(1)}, "day": {GcRule: age(24 * time.Hour)}, "both": {GcRule: both(versions(1), age(24*time.Hour))},
 		"any": {GcRule: &adminpb.GcRule{Rule: &adminpb.GcRule_Union_{Union: &adminpb.GcRule_Union{Rules: []*adminpb.GcRule{versions(2), age(time.Hour)}}}}},
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	rules := k.dump(t)
@@ -717,7 +702,7 @@ func TestCollected(t *testing.T) {
 	old := now - (25 * time.Hour).Microseconds()
 	for _, family := range []string{"newest", "day", "both", "any"} {
 		for i := range int64(3) {
-			must(t, k.mutate(ctx, one, "row", set(family, "q", now-i*1000, fmt.Sprint("new", i)), set(family, "q", old-i*1000, fmt.Sprint("old", i)), set(family, "other", old, "old")))
+			must(t, k.send(ctx, mutate(one, "row", set(family, "q", now-i*1000, fmt.Sprint("new", i)), set(family, "q", old-i*1000, fmt.Sprint("old", i)), set(family, "other", old, "old"))))
 		}
 	}
 	must(t, k.collectAll(ctx))
@@ -748,8 +733,7 @@ func TestCollected(t *testing.T) {
 		t.Errorf("got %q, want %q", values(), want)
 	}
 	// The deletion of the newest version does not show an older one, which was collected.
-	if err := k.mutate(ctx, one, "row", &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
-		FamilyName: "newest", ColumnQualifier: []byte("q"), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: now, EndTimestampMicros: now + 1000}}}}); err != nil {
+	if err := k.send(ctx, mutate(one, "row", cut("newest", "q", now, now+1000))); err != nil {
 		t.Fatal(err)
 	}
 	want = slices.DeleteFunc(want, func(v string) bool { return v == "newest new0" })
@@ -771,9 +755,8 @@ func TestPanic(t *testing.T) {
 		}
 		assert.Same(t, want, started(t, copied(t, k.dir)).dump(t))
 	}()
-	row := &bigtablepb.MutateRowRequest{TableName: one, RowKey: []byte("panic"), Mutations: []*bigtablepb.Mutation{set("f", "a", 1000, "")}}
 	info := &grpc.UnaryServerInfo{FullMethod: bigtablepb.Bigtable_MutateRow_FullMethodName}
-	_, _ = k.unary(ctx, row, info, func(context.Context, any) (any, error) { panic("the server") })
+	_, _ = k.unary(ctx, mutate(one, "panic", set("f", "a", 1000, "")), info, func(context.Context, any) (any, error) { panic("the server") })
 }
 
 // TestWaits checks that requests wait until the tables are loaded.

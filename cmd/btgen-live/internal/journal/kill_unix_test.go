@@ -25,6 +25,7 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -232,52 +233,15 @@ func drawn(random *rand.Rand, n int) request {
 	row, other := fmt.Sprint("row", random.IntN(4)), fmt.Sprint("row", random.IntN(4))
 	family, qualifier := []string{"f", "g", "new", "unknown"}[random.IntN(4)], fmt.Sprint("q", random.IntN(3))
 	micros, value := 1000*int64(random.IntN(5)), strings.Repeat(fmt.Sprint(n, " "), 1+random.IntN(9))
-	last := set(family, qualifier, micros, value)
-	do := []func(ctx context.Context, k *kept) error{
-		func(ctx context.Context, k *kept) error {
-			return k.mutate(ctx, one, row, set("f", qualifier, micros, value), last)
-		},
-		func(ctx context.Context, k *kept) error {
-			return k.mutate(ctx, one, row, set("f", fmt.Sprint(n), serverTime, value))
-		},
-		func(ctx context.Context, k *kept) error {
-			return k.choose(ctx, row, last, set("f", "b", micros, value))
-		},
-		func(ctx context.Context, k *kept) error {
-			return k.change(ctx, "count", increments("n", int64(n)), appends("text", "x"))
-		},
-		func(ctx context.Context, k *kept) error {
-			return k.mutate(ctx, one, row, last, &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromRow_{DeleteFromRow: &bigtablepb.Mutation_DeleteFromRow{}}}, last)
-		},
-		func(ctx context.Context, k *kept) error {
-			return k.mutate(ctx, one, row, &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
-				FamilyName: family, ColumnQualifier: []byte(qualifier), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: micros, EndTimestampMicros: micros + 2000}}}})
-		},
-		func(ctx context.Context, k *kept) error {
-			stream, err := k.data.MutateRows(ctx, &bigtablepb.MutateRowsRequest{TableName: one, Entries: []*bigtablepb.MutateRowsRequest_Entry{
-				{RowKey: []byte(row), Mutations: []*bigtablepb.Mutation{set("g", "many", micros, value), last}},
-				{RowKey: []byte(other), Mutations: []*bigtablepb.Mutation{set("f", "many", micros, value)}},
-			}})
-			if err == nil {
-				_, err = stream.Recv()
-			}
-			return err
-		},
-		func(ctx context.Context, k *kept) error {
-			return k.modify(ctx, one, creates("new"), drops("new"), creates("new"))
-		},
-		func(ctx context.Context, k *kept) error { return k.modify(ctx, one, drops("new")) },
-		func(ctx context.Context, k *kept) error { return k.create(ctx, "three", nil) },
-		func(ctx context.Context, k *kept) error {
-			_, err := k.tables.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: parent + "/tables/three"})
-			return err
-		},
-		func(ctx context.Context, k *kept) error {
-			_, err := k.tables.DropRowRange(ctx, &adminpb.DropRowRangeRequest{Name: one, Target: &adminpb.DropRowRangeRequest_RowKeyPrefix{RowKeyPrefix: []byte(row)}})
-			return err
-		},
+	last, rest := set(family, qualifier, micros, value), &bigtablepb.Mutation_DeleteFromRow_{DeleteFromRow: &bigtablepb.Mutation_DeleteFromRow{}}
+	messages := []proto.Message{
+		mutate(one, row, set("f", qualifier, micros, value), last), mutate(one, row, set("f", fmt.Sprint(n), serverTime, value)),
+		chosen(row, last, set("f", "b", micros, value)), change("count", increments("n", int64(n)), appends("text", "x")),
+		mutate(one, row, last, &bigtablepb.Mutation{Mutation: rest}, last), mutate(one, row, cut(family, qualifier, micros, micros+2000)),
+		several(entry(row, set("g", "many", micros, value), last), entry(other, set("f", "many", micros, value))),
+		modify(one, creates("new"), drops("new"), creates("new")), modify(one, drops("new")), create("three", nil), remove(three), dropRows(one, row),
 	}
-	return request{do: do[random.IntN(len(do))]}
+	return request{message: messages[random.IntN(len(messages))]}
 }
 
 // TestKilledAnytime kills a server at any time, again and again, while a client changes its tables, another one adds rows,
@@ -289,22 +253,25 @@ func TestKilledAnytime(t *testing.T) {
 	}
 	model, dir, ctx := started(t, t.TempDir()), t.TempDir(), t.Context()
 	c := &child{}
-	collect := request{name: "collect", do: func(ctx context.Context, k *kept) error {
-		if k == model {
+	collect := request{name: "collect"}
+	do := func(r *request, k *kept) error {
+		switch {
+		case r.name != collect.name:
+			return r.do(ctx, k)
+		case k == model:
 			return k.collectAll(ctx)
 		}
 		return c.command("collect")
-	}}
-	first := []request{requests[0], requests[slices.IndexFunc(requests, func(r request) bool { return r.name == "another table" })], {
-		do: func(ctx context.Context, k *kept) error {
-			return k.create(ctx, "load", map[string]*adminpb.ColumnFamily{"f": {}})
-		},
-	}, {do: func(ctx context.Context, k *kept) error { // increments replace these cells
-		return k.mutate(ctx, one, "count", set("f", "n", 4e15, "12345678"), set("f", "text", 4e15, ""))
-	}}}
+	}
+	const load = parent + "/tables/load"
+	first := []request{
+		requests[0], requests[slices.IndexFunc(requests, func(r request) bool { return r.name == "another table" })],
+		{message: create("load", map[string]*adminpb.ColumnFamily{"f": {}})},
+		{message: mutate(one, "count", set("f", "n", 4e15, "12345678"), set("f", "text", 4e15, ""))}, // which increments replace
+	}
 	random := rand.New(rand.NewPCG(7, 7))
 	changes, added := 0, 0
-	var last request
+	var last *request
 	for kill := range testlong.Pick(5, 300) {
 		var err error
 		c, err = startChild(t, dir, 0)
@@ -312,16 +279,16 @@ func TestKilledAnytime(t *testing.T) {
 		for _, r := range first {
 			must(t, errors.Join(r.do(ctx, c.kept), r.do(ctx, model)))
 		}
-		if first = nil; last.do != nil {
+		if first = nil; last != nil {
 			if last.name == collect.name || mask(c.dump(t)) == mask(model.dump(t)) { // it was not made, or not completely
-				_ = last.do(ctx, c.kept)
+				_ = do(last, c.kept)
 			}
-			_ = last.do(ctx, model)
+			_ = do(last, model)
 		}
 		if got, want := mask(c.dump(t)), mask(model.dump(t)); got != want {
 			t.Fatalf("after kill %d and %d changes: got %s\nwant %s", kill, changes, got, want)
 		}
-		rows := c.keys(t, parent+"/tables/load")
+		rows := c.keys(t, load)
 		for i := range added {
 			if !rows[fmt.Sprint(i)] {
 				t.Fatalf("after kill %d: row %d of %d is missing", kill, i, added)
@@ -330,22 +297,22 @@ func TestKilledAnytime(t *testing.T) {
 		time.AfterFunc(time.Duration(random.IntN(60))*time.Millisecond, func() { _ = c.cmd.Process.Kill() })
 		var adds sync.WaitGroup
 		adds.Go(func() {
-			for ; c.mutate(ctx, parent+"/tables/load", fmt.Sprint(added), set("f", "a", 1000, "")) == nil; added++ {
+			for ; c.send(ctx, mutate(load, fmt.Sprint(added), set("f", "a", 1000, ""))) == nil; added++ {
 			}
 		})
 		for killed := false; !killed; changes++ {
-			last = drawn(random, changes)
+			last = new(drawn(random, changes))
 			switch random.IntN(20) {
 			case 0:
-				last = collect
+				last = &collect
 			case 1:
 				_ = c.command("compact")
 			}
-			err := last.do(ctx, c.kept)
+			err := do(last, c.kept)
 			if killed = status.Code(err) == codes.Unavailable; killed {
 				continue
 			}
-			if want := last.do(ctx, model); status.Code(err) != status.Code(want) {
+			if want := do(last, model); status.Code(err) != status.Code(want) {
 				t.Fatalf("change %d: got %v, want %v", changes, err, want)
 			}
 		}
