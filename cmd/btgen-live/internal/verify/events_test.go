@@ -11,24 +11,9 @@ import (
 	"github.com/btgen-dev/btgen/golden/assert"
 )
 
-// kept is a schema with a salt, whose events do not expire.
-const kept = `btgen: v1
-package: verified
-name: Reading
-series: {site: string, sensor: int64}
-time: {precision: 1s}
-fields:
-  pressure: {type: int64, number: 1}
-  state: {type: enum, of: [info, critical], number: 2}
-  note: {type: string, optional: true, number: 3}
-tables:
-  readings:
-    pattern: PATTERN
-    key: {delimiter: "#", segments: [{hash: [site, sensor], buckets: 8}, site, {name: sensor, pad: 4}, TIME]}
-    BUCKET
-    family: m
-    ttl: {keep: forever}
-`
+// kept is the schema with a salt, whose events do not expire.
+var kept = strings.NewReplacer("[site, sensor, bucket]", "[{hash: [site, sensor], buckets: 8}, site, {name: sensor, pad: 4}, TIME]",
+	`bucket: {every: 1d, label: "2006-01-02"}`, "BUCKET", "{max_age: 30d}", "{keep: forever}").Replace(readings)
 
 // TestEventsAsReadersFindThem damages rows in ways that no cell shows. Every event that readers of its
 // series do not return, or return with an error, is not complete, whatever the pattern.
@@ -109,8 +94,7 @@ func firstKey(t *testing.T, table *bigtable.Table) (key string) {
 
 // A sample says of how many rows it has only some cells.
 func TestCutRows(t *testing.T) {
-	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
-	b := written(t, yaml)
+	b := written(t, cells)
 	for _, c := range []struct {
 		cells int
 		want  string

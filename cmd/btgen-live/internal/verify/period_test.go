@@ -12,7 +12,7 @@ import (
 
 // Rows of an earlier layout are readable, and those of a layout that the schema lacks are not.
 func TestEarlierLayouts(t *testing.T) {
-	days := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+	days := cells
 	hours := strings.Replace(days, `{every: 1d, label: "2006-01-02"}`, "1h", 1)
 	b := written(t, days)
 	for _, tt := range []struct {

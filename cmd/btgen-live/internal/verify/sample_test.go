@@ -50,6 +50,14 @@ func put(t testing.TB, b *storetest.Bigtable, table string, keys []string) {
 	}
 }
 
+// filled returns a table with rows of one cell.
+func filled(t testing.TB, keys []string) bigtable.TableAPI {
+	t.Helper()
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	put(t, b, "rows", keys)
+	return b.Client.OpenTable("rows")
+}
+
 // keysOf returns row keys of a form with one number.
 func keysOf(form string, n int) []string {
 	out := make([]string, n)
@@ -162,29 +170,26 @@ func runs(all, read []string) (n int) {
 
 // A sample of large rows is spread, too: the first ones do not take all of the bytes.
 func TestSpreadBytes(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	put(t, b, "large", keysOf("k%04d", 2000))
-	for _, s := range []Sampling{{Bytes: 100 * (cellBytes + len("m:state") + 1)}} {
-		var read []string
-		s.Rows, s.Filter, s.Timeout = 1000, bigtable.PassAllFilter(), time.Minute
-		got, err := Sample(t.Context(), &server{TableAPI: b.Client.OpenTable("large")}, s, func(r bigtable.Row) bool {
-			read = append(read, r.Key())
-			return true
-		})
-		slices.Sort(read)
-		if err != nil || !got.Full || got.Complete || got.Rows > 110 || got.Rows < 80 || got.Places < 20 || read[len(read)-1] < "k1999" || !strings.Contains(got.String(), "limit of memory") {
-			t.Errorf("%+v, %v", got, err)
-		}
+	table := filled(t, keysOf("k%04d", 2000))
+	s := Sampling{Rows: 1000, Bytes: 100 * (cellBytes + len("m:state") + 1), Filter: bigtable.PassAllFilter(), Timeout: time.Minute}
+	var read []string
+	got, err := Sample(t.Context(), &server{TableAPI: table}, s, func(r bigtable.Row) bool {
+		read = append(read, r.Key())
+		return true
+	})
+	slices.Sort(read)
+	few := got.Rows > 110 || got.Rows < 80 || got.Places < 20 || read[len(read)-1] < "k1999"
+	if err != nil || !got.Full || got.Complete || few || !strings.Contains(got.String(), "limit of memory") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 // Ranges of a sample contain as many rows as requested, whatever they contain.
 func TestSampleRanges(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	keys := keysOf("k%05d", 3000)
-	put(t, b, "ranges", keys)
+	table := filled(t, keys)
 	for _, n := range []int{1, 10, 500, 10_000} {
-		s, rows := &server{TableAPI: b.Client.OpenTable("ranges")}, 0
+		s, rows := &server{TableAPI: table}, 0
 		got, err := Sample(t.Context(), s, Sampling{Rows: n, Filter: KeysOnly, Timeout: time.Minute, Read: func(start, end string) error {
 			for _, key := range keys {
 				if key >= start && (end == "" || key < end) {
@@ -201,10 +206,9 @@ func TestSampleRanges(t *testing.T) {
 
 // An empty table and rows with a prefix.
 func TestSpreadPrefix(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	put(t, b, "prefixed", slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
+	table := filled(t, slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
 	for prefix, want := range map[string]string{"b": "all 100 rows", "b00": "all 10 rows", "b007": "all 1 row", "d": "all 0 rows"} {
-		got, err := Sample(t.Context(), b.Client.OpenTable("prefixed"), Sampling{Rows: 1000, Prefix: prefix, Timeout: time.Minute}, func(r bigtable.Row) bool {
+		got, err := Sample(t.Context(), table, Sampling{Rows: 1000, Prefix: prefix, Timeout: time.Minute}, func(r bigtable.Row) bool {
 			if !strings.HasPrefix(r.Key(), prefix) {
 				t.Errorf("row %s", r.Key())
 			}
@@ -219,11 +223,10 @@ func TestSpreadPrefix(t *testing.T) {
 // A sample ends with the row at which its caller wants no more, and with the first request that
 // fails, however many places are left.
 func TestSampleEnds(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	put(t, b, "ends", keysOf("k%04d", 500))
+	table := filled(t, keysOf("k%04d", 500))
 	sampling := Sampling{Rows: 20, Timeout: time.Minute}
 	for _, wanted := range []int{1, 2, 5, 19} {
-		s, rows := &server{TableAPI: b.Client.OpenTable("ends")}, 0
+		s, rows := &server{TableAPI: table}, 0
 		got, err := Sample(t.Context(), s, sampling, func(bigtable.Row) bool {
 			rows++
 			return rows < wanted
@@ -232,7 +235,7 @@ func TestSampleEnds(t *testing.T) {
 			t.Errorf("%d rows after the caller wanted %d: %+v, %v", rows, wanted, got, err)
 		}
 	}
-	whole := &server{TableAPI: b.Client.OpenTable("ends")}
+	whole := &server{TableAPI: table}
 	_, err := Sample(t.Context(), whole, sampling, all)
 	must(t, err)
 	for i := range whole.requests {
@@ -246,10 +249,9 @@ func TestSampleEnds(t *testing.T) {
 // Sampled keys that are not among the rows of a sample cost no requests, nor does the end of a
 // table with one row.
 func TestSampleRequests(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	put(t, b, "costs", slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
+	table := filled(t, slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
 	requests := func(prefix string, keys ...string) int {
-		s := &server{TableAPI: b.Client.OpenTable("costs"), keys: keys}
+		s := &server{TableAPI: table, keys: keys}
 		if _, err := Sample(t.Context(), s, Sampling{Rows: 50, Prefix: prefix, Timeout: time.Minute}, all); err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +275,6 @@ func (o opened) OpenTable(string) bigtable.TableAPI { return o.table }
 // Rows that no schema reads are found wherever they are in a table, whichever row keys the server
 // samples.
 func TestSkewed(t *testing.T) {
-	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	good := keysOf("oslo#%d#2026-03-05", 1200)
 	for name, bad := range testlong.SampleMap(map[string][]string{
@@ -282,7 +283,7 @@ func TestSkewed(t *testing.T) {
 		put(t, b, name, slices.Concat(good, bad))
 		for _, keys := range [][]string{nil, {good[1]}, {good[100], good[200], good[300]}} {
 			table := &server{TableAPI: b.Client.OpenTable(name), keys: keys}
-			got, err := Table(t.Context(), opened{table}, []Schema{schemaOf(t, yaml)}, Options{Rows: 1000, Timeout: time.Minute})
+			got, err := Table(t.Context(), opened{table}, []Schema{schemaOf(t, cells)}, Options{Rows: 1000, Timeout: time.Minute})
 			if err != nil || got.Rows.Total > 1000 || got.Rows.Readable == got.Rows.Total || got.Rows.Readable == 0 {
 				t.Errorf("%s, %d keys: %+v, %v", name, len(keys), got.Rows, err)
 			}

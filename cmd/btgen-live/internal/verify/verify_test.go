@@ -35,6 +35,9 @@ tables:
     ttl: {max_age: 30d}
 `
 
+// cells is the schema with events in cells of buckets.
+var cells = strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+
 var at = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
 // written returns a server with a table of 20 events by code of a schema.
@@ -103,13 +106,12 @@ func TestEdits(t *testing.T) {
 
 // Cells that other programs wrote to unknown columns or outside of their bucket are findings.
 func TestOthers(t *testing.T) {
-	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
-	b := written(t, yaml)
+	b := written(t, cells)
 	m := bigtable.NewMutation()
 	m.Set("m", "other", bigtable.Time(at), []byte("x"))
 	m.Set("m", "pressure", bigtable.Time(at.Add(48*time.Hour)), make([]byte, 8))
 	must(t, b.Client.Open("readings").Apply(t.Context(), "oslo#3#2026-03-05", m))
-	got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, yaml)}, usual)
+	got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, cells)}, usual)
 	must(t, err)
 	text := fmt.Sprint(got.Findings)
 	if len(got.Findings) != 2 || !strings.Contains(text, "no such column") || !strings.Contains(text, "not in the bucket") {
@@ -120,9 +122,8 @@ func TestOthers(t *testing.T) {
 // A sample respects its maximum number of rows. A table that does not exist and a canceled
 // context are errors.
 func TestLimits(t *testing.T) {
-	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
-	b := written(t, yaml)
-	schemas := []Schema{schemaOf(t, yaml)}
+	b := written(t, cells)
+	schemas := []Schema{schemaOf(t, cells)}
 	got, err := Table(t.Context(), b.Client, schemas, Options{Rows: 3, Timeout: time.Minute})
 	if err != nil || got.Rows.Total != 3 {
 		t.Errorf("%d rows, %v", got.Rows.Total, err)
