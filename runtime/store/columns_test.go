@@ -131,12 +131,11 @@ func spoil(t *testing.T, l *mappingOf[sample], client *bigtable.Client) {
 func TestColumnsEndWithLimit(t *testing.T) {
 	const first = 4
 	l := unsorted(metrics())
-	bt := newBigtable(t, l)
 	var samples []sample
 	for i := range 2 * first {
 		samples = append(samples, sample{Series: fmt.Sprint("s", i%2), Time: at(i / 2), Value: uint64(i), Note: []byte("note")})
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(10)).WriteAll(t.Context(), samples))
+	bt := holding(t, l, 10, samples)
 	for _, newestFirst := range []bool{false, true} {
 		for limit := 1; limit <= first+2; limit++ {
 			var series sync.Map // of the rows

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // counts contains the numbers of requests and of cells that Bigtable returns.
@@ -44,15 +45,29 @@ func counted(client Client, c *counts) Client {
 	}}
 }
 
+// holding starts a server with a table of samples, which are written n seconds into day0.
+func holding(t *testing.T, l *mappingOf[sample], n int, samples []sample) *storetest.Bigtable {
+	t.Helper()
+	bt := newBigtable(t, l)
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(n)).WriteAll(t.Context(), samples))
+	return bt
+}
+
+// tells returns options of a reader whose clock shows n seconds into day0, and that tells what it has done last.
+func tells(n int, op *Operation) ReaderOptions {
+	o := clockAt(n)
+	o.Hooks.End = func(_ context.Context, done Operation, _ error) { *op = done }
+	return o
+}
+
 // stored writes samples of series s at the given interval, the first at the start of
 // day0, and returns a reader that counts.
 func stored(t *testing.T, l *mappingOf[sample], seconds int, samples ...sample) (*readerOf[sample], *counts) {
 	t.Helper()
-	bt := newBigtable(t, l)
 	for i := range samples {
 		samples[i].Series, samples[i].Time = "s", at(i*seconds)
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(seconds*len(samples))).WriteAll(t.Context(), samples))
+	bt := holding(t, l, seconds*len(samples), samples)
 	c := &counts{}
 	return newReaderOf(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
 }
@@ -131,6 +146,33 @@ func TestLimitOfStreams(t *testing.T) {
 	same(t, counts{3, 9}, *c)
 }
 
+// If the bucket is about to exceed its age, the read includes its rest, which
+// determines the ranks, but no later bucket.
+func TestRestOfExpiringBucket(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{oldAndMany("f.1", 2)} // an hour, or the newest two
+	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
+	r, c := stored(t, l, 600, numbered(3*144)...) // three days, one cell every ten minutes
+	for _, tt := range []struct {
+		now, from, to int // in cells
+		want          int // in cells
+	}{
+		{432, 426, 430, 6},     // live by age for less than an hour: with the last two
+		{432, 0, 429, 4 + 6},   // the newest two of the first days, and those of the last hour
+		{432, 0, 432, 4 + 6},   // the rest is the whole bucket
+		{296, 140, 150, 2 + 0}, // all of the partial bucket is old
+		{150, 140, 144, 2},     // no partial bucket
+		{150, 145, 147, 143},   // the rest of the second bucket, not of the third
+	} {
+		r.reader.options = readerOptions([]ReaderOptions{clockAt(tt.now * 600)})
+		*c = counts{}
+		read(t, r, at(tt.from*600), at(tt.to*600), ReadOptions{})
+		if c.Cells != tt.want {
+			t.Errorf("%+v: %d cells", tt, c.Cells)
+		}
+	}
+}
+
 // In a binary key, "ba" ends with "a", but is another series.
 func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	l := singles()
@@ -139,9 +181,8 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 		c.Row(keyOf(&l.Key, e))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
-	bt := newBigtable(t, l)
 	event := sample{Series: "a", Time: at(1), Value: 1}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{event, {Series: "ba", Time: at(2), Value: 2}}))
+	bt := holding(t, l, 0, []sample{event, {Series: "ba", Time: at(2), Value: 2}})
 	c := &counts{}
 	r := newReaderOf(counted(bt.Client, c), l)
 	got, err := collect(t.Context(), r, "a", day0, at(60))
@@ -168,7 +209,6 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			{[]int{0, 1}, 3, 3}, {[]int{1, 2, 91}, 95, 3}, {nil, 3, 2},
 		} {
 			l := mapping()
-			bt := newBigtable(t, l)
 			samples := []sample{{Series: "s1", Time: at(86400 * 200), Value: 1}, {Series: "r", Time: at(86400 * 200), Value: 1}}
 			for _, day := range c.days {
 				samples = append(samples, sample{Series: "s", Time: at(86400*day + 60), Value: uint64(day)}, sample{Series: "s", Time: at(86400*day + 120), Value: uint64(day + 1000)})
@@ -178,10 +218,9 @@ func TestLatestOfAnyLabels(t *testing.T) {
 					samples[i].Note = []byte("n")
 				}
 			}
-			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
-			requests := 0
-			r := newReaderOf(bt.Client, l, ReaderOptions{Now: clockAt(86400*c.now + 300).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
-			e, err := r.Latest(t.Context(), sample{Series: "s"})
+			bt := holding(t, l, 0, samples)
+			var op Operation
+			e, err := newReaderOf(bt.Client, l, tells(86400*c.now+300, &op)).Latest(t.Context(), sample{Series: "s"})
 			if c.days == nil {
 				assert.Is(t, ErrNotFound, err, l.Table.ID, c, e)
 			} else if last := c.days[len(c.days)-1]; err != nil || e.Value != uint64(last+1000) {
@@ -196,8 +235,8 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			case l.Pattern == codec.BucketNewColumns && want > 1:
 				want = 2*want - 1
 			}
-			if requests != want {
-				t.Errorf("%s %+v: %d requests, want %d", l.Table.ID, c, requests, want)
+			if op.Requests != want {
+				t.Errorf("%s %+v: %d requests, want %d", l.Table.ID, c, op.Requests, want)
 			}
 		}
 	}

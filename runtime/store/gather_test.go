@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -37,15 +35,6 @@ func gatheredQuery(l *mappingOf[sample], r *readerOf[sample]) *testQuery[sample]
 	return of("s0", "s1")
 }
 
-// gatheredServer returns a server in front of one with samples of a mapping, and a
-// client of it.
-func gatheredServer(t *testing.T, l *mappingOf[sample], samples []sample) (*bigtable.Client, *breaking) {
-	t.Helper()
-	bt := newBigtable(t, l)
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
-	return breaksOff(t, bt)
-}
-
 // A read of several spans whose context ends before its last event was yielded yields no further event,
 // and ends with the error of the context: whether the context ends in the loop over the
 // events, during the request for all spans, during that for the rest, or when the rows
@@ -57,7 +46,7 @@ func TestGatheredContextEnds(t *testing.T) {
 	}
 	never := end{maxGathered, -1, 0, 0}
 	for i, l := range append(gatheredMappings(), offsets(), classed(metrics()), expires(singles())) {
-		client, b := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
+		client, b := breaksOff(t, holding(t, l, 0, gatheredSamples(3, "s0", "s1")))
 		var now end
 		var cancel context.CancelFunc
 		b.sends = func(request, chunks int) {
@@ -122,8 +111,7 @@ func TestGatheredContextEnds(t *testing.T) {
 // A read of several spans holds no more than the limit and the rows that arrived last.
 func TestGatheredMemory(t *testing.T) {
 	for _, l := range gatheredMappings() {
-		bt := newBigtable(t, l)
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
+		bt := holding(t, l, 0, gatheredSamples(100, "s0", "s1"))
 		for _, connect := range paths {
 			client := opened(t)(connect(t.Context(), bt.Addr))
 			r := newReaderOf(client, l, clockAt(86400*100))

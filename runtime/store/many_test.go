@@ -22,12 +22,11 @@ func named(series ...string) []sample {
 // for all rows of these series, whatever the order and duplicates, and no cells of others.
 func TestManyInOneRequest(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{days(), singles(), offsets(), metrics()} {
-		bt := newBigtable(t, l)
 		samples := hourly(180, 0, 60)
 		for i := range samples {
 			samples[i].Time = at(i/60*86400 + 60)
 		}
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).WriteAll(t.Context(), samples))
+		bt := holding(t, l, 86400*3, samples)
 		c := &counts{}
 		r := newReaderOf(counted(bt.Client, c), l, clockAt(86400*3))
 		of := named("s40", "s17", "none", "s17", "s21", "s40")
@@ -59,7 +58,6 @@ func TestManyInOneRequest(t *testing.T) {
 func TestManyFillRequests(t *testing.T) {
 	series := testlong.Pick(15_000, 30_000)
 	l := days()
-	bt := newBigtable(t, l)
 	names := make([]string, series)
 	var want []string
 	var samples []sample
@@ -69,7 +67,7 @@ func TestManyFillRequests(t *testing.T) {
 			samples, want = append(samples, sample{Series: names[i], Time: at(60), Value: 1}), append(want, names[i])
 		}
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(100)).WriteAll(t.Context(), samples))
+	bt := holding(t, l, 100, samples)
 	c := &counts{}
 	r := newReaderOf(counted(bt.Client, c), l, clockAt(100))
 	slices.Reverse(names)

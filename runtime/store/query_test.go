@@ -40,7 +40,6 @@ func all(prefix string) *testQuery[sample] {
 func TestManySpansArePaginated(t *testing.T) {
 	t.Parallel()
 	for _, l := range testlong.Sample([]*mappingOf[sample]{singles(), days()}, 2) {
-		bt := newBigtable(t, l)
 		series, each := testlong.Pick(scan.MaxStreams+10, 150), 2*scan.PageEvents+1
 		var samples []sample
 		var names []string
@@ -50,7 +49,7 @@ func TestManySpansArePaginated(t *testing.T) {
 				samples = append(samples, sample{Series: names[s], Time: at(10 * i), Value: uint64(i)})
 			}
 		}
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
+		bt := holding(t, l, 86400, samples)
 		var open, most atomic.Int64
 		client := during(bt.Client, func() func() {
 			n := open.Add(1)

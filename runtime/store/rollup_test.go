@@ -60,15 +60,6 @@ func rollupNow(seconds int) RollupOptions {
 // noSleep does not wait.
 func noSleep(context.Context, time.Duration) error { return nil }
 
-// windowsAt returns the windows of a series.
-func windowsAt(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int, series string, from, to time.Time, width window.Width) (out []string, op Operation) {
-	t.Helper()
-	o := clockAt(now)
-	o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-	out = made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: series}), from, to, width), wholeText)
-	return out, op
-}
-
 // roll summarizes events.
 func roll(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], o RollupOptions) RollupReport {
 	t.Helper()
@@ -96,9 +87,7 @@ func inShort(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int
 	if series != "" {
 		of = seriesOf(sample{Series: series})
 	}
-	o := clockAt(now)
-	o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(from), at(to), width, opts...) {
+	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, tells(now, &op)), intoColumns(l.untyped()), sampleWindows, of, at(from), at(to), width, opts...) {
 		if err != nil {
 			failed = err // windows of others follow
 			continue
@@ -117,8 +106,7 @@ func inShort(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int
 // summarized writes events, and summarizes them.
 func summarized(t *testing.T, l *mappingOf[sample], events ...sample) *storetest.Bigtable {
 	t.Helper()
-	bt := newBigtable(t, l)
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).WriteAll(t.Context(), events))
+	bt := holding(t, l, 86400*3, events)
 	roll(t, bt, l, rollupNow(86400*4))
 	return bt
 }
@@ -208,13 +196,12 @@ func TestRollupExpired(t *testing.T) {
 func TestRollupRequests(t *testing.T) {
 	t.Parallel()
 	l := rolled(days(), 40*24*time.Hour)
-	bt := newBigtable(t, l)
 	const series, n, now = 3, 6, 86400*6 + 3600
 	var events []sample
 	for i := range series * n * 24 * 2 {
 		events = append(events, sample{Series: fmt.Sprint("s", i%series), Time: at(i / series * 1800), Value: uint64(i)})
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
+	bt := holding(t, l, now, events)
 	roll(t, bt, l, rollupNow(now))
 	kolkata := time.FixedZone("Kolkata", 19800)
 	for _, tt := range []struct {
@@ -240,10 +227,8 @@ func TestRollupRequests(t *testing.T) {
 	} {
 		for _, descending := range testlong.Sample([]bool{true, false}, 2) {
 			var op Operation
-			o := clockAt(now)
-			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
 			read := func(l *mappingOf[sample]) []string {
-				return made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, everySample, at(tt.from*60), at(tt.to*60), tt.width,
+				return made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, tells(now, &op)), intoColumns(l.untyped()), sampleWindows, everySample, at(tt.from*60), at(tt.to*60), tt.width,
 					WindowOptions{NewestFirst: descending}), wholeText)
 			}
 			got := read(l)

@@ -231,12 +231,11 @@ func TestRollupRefusesCheckpoints(t *testing.T) {
 // row keys together have each bucket once, and what progress says.
 func TestRollupOrder(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
-	bt := newBigtable(t, l)
 	var events []sample
 	for i := range 40 {
 		events = append(events, sample{Series: fmt.Sprintf("s%02d", i), Time: at(60)})
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
+	bt := holding(t, l, 86400, events)
 	var mu sync.Mutex
 	waits, consistent, applied := 0, 0, 0
 	count := func(what *int) {

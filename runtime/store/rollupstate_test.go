@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -197,7 +196,7 @@ func (p *protocolTable) read(t *testing.T, cells rowCells, now time.Time) string
 	var out []string
 	op := Operation{}
 	p.record(cells, func() error {
-		r := newReaderOf(p.client, p.l, ReaderOptions{Now: func() time.Time { return now }, Hooks: Hooks{End: func(_ context.Context, done Operation, _ error) { op = done }}})
+		r := newReaderOf(p.client, p.l, tells(int(now.Sub(day0)/time.Second), &op))
 		for w, err := range readWindows(t.Context(), r, p.into, sampleWindows, seriesOf(sample{Series: "s"}), day0, day0.Add(24*time.Hour), window.Every(time.Hour)) {
 			if err != nil {
 				return err

@@ -40,8 +40,7 @@ func scanned(ctx context.Context, t testing.TB, client Client, l *mappingOf[samp
 // reported with their row, and that all other events are yielded.
 func TestScanReportsUndecodable(t *testing.T) {
 	l := offsetBlobs()
-	s := newBigtable(t, l)
-	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}}))
+	s := holding(t, l, 0, []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}})
 	m := bigtable.NewMutation()
 	m.Set(l.Table.Families[0].Name, "not a time", 0, nil)
 	for _, row := range []string{"a#2021-03-05", "a#2021-03-20x"} {
@@ -71,8 +70,7 @@ func TestScanReportsUndecodable(t *testing.T) {
 func TestScanFails(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
 	for _, l := range []*mappingOf[sample]{days(), metrics()} {
-		s := newBigtable(t, l)
-		must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}}))
+		s := holding(t, l, 0, []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}})
 		_, whole, err := scanned(t.Context(), t, s.Client, l, ReaderOptions{}, KeyRange{})
 		must(t, err)
 		for after := range 4 {
@@ -88,8 +86,7 @@ func TestScanFails(t *testing.T) {
 // TestScanStops ends the context during a scan; the error is its cause.
 func TestScanStops(t *testing.T) {
 	l := singles()
-	s := newBigtable(t, l)
-	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), hourly(100, 0, 100)))
+	s := holding(t, l, 0, hourly(100, 0, 100))
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -160,21 +157,6 @@ func TestWriterOfSomeTables(t *testing.T) {
 			t.Error(err)
 		}
 		must(t, b.Close(t.Context()))
-	}
-}
-
-// TestKeepWrittenAt copies an event with its write time and its expiry.
-func TestKeepWrittenAt(t *testing.T) {
-	l := expires(singles())
-	s := newBigtable(t, l)
-	e := sample{Series: "s", Time: at(0), ExpiresAt: at(1000), WrittenAt: at(3)}
-	for keep, want := range map[bool]time.Time{true: at(3), false: at(50)} {
-		w := newWriterOf(s.Client, []*mappingOf[sample]{l}, WriterOptions{KeepWrittenAt: keep, Now: func() time.Time { return at(50) }})
-		must(t, w.Write(t.Context(), e))
-		got, err := collect(t.Context(), newReaderOf(s.Client, l, clockAt(60)), "s", at(0), at(1))
-		if must(t, err); len(got) != 1 || !got[0].WrittenAt.Equal(want) || !got[0].ExpiresAt.Equal(e.ExpiresAt) {
-			t.Errorf("keep %v: %+v", keep, got)
-		}
 	}
 }
 

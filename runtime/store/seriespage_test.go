@@ -54,8 +54,7 @@ func TestDeepPagesOfSeries(t *testing.T) {
 // TestTokensOfSeries uses tokens where they do not belong.
 func TestTokensOfSeries(t *testing.T) {
 	l := singles()
-	bt := newBigtable(t, l)
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(1000)).WriteAll(t.Context(), []sample{{Series: "s1", Time: at(0)}, {Series: "s2", Time: at(0)}, {Series: "s3", Time: at(0)}}))
+	bt := holding(t, l, 1000, []sample{{Series: "s1", Time: at(0)}, {Series: "s2", Time: at(0)}, {Series: "s3", Time: at(0)}})
 	r := newReaderOf(bt.Client, l, clockAt(1000))
 	list := func(q *testQuery[sample], page Page) (got []string, next string, err error) {
 		for s, err := range seriesReadOf(t.Context(), r, q, seriesOf(sample{}), at(0), at(100), SeriesOptions{Page: &page}) {
@@ -105,7 +104,6 @@ func TestSeriesAreSkipped(t *testing.T) {
 		{30, testlong.Pick(200, 1000), 60, 8 * 30}, {1000, 2, 40, 3000}, {3, 1, 4, 3}, {0, 0, 1, 0},
 	} {
 		l := singles()
-		bt := newBigtable(t, l)
 		var samples []sample
 		var want []string
 		for i := range c.series {
@@ -116,7 +114,7 @@ func TestSeriesAreSkipped(t *testing.T) {
 		}
 		samples = append(samples, sample{Series: "r", Time: at(0)}, sample{Series: "t", Time: at(0)})
 		now := 60 * (c.rows + 1)
-		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
+		bt := holding(t, l, now, samples)
 		counts := &counts{}
 		r := newReaderOf(counted(bt.Client, counts), l, clockAt(now))
 		same(t, want, made(t, seriesReadOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(now)), strings.Clone))

@@ -205,6 +205,16 @@ func (c *nowCase) verified() int {
 	return len(report.Differences)
 }
 
+// repair repairs the table of the newest events, and returns how many rows it has read, and changed.
+func (c *nowCase) repair() (events, changed int64) {
+	c.t.Helper()
+	report, err := backfillOf(c.t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+	if must(c.t, err); report.Deleted > 0 {
+		c.t.Errorf("repaired: %+v", report.BackfillCounts)
+	}
+	return report.Events, report.Changed
+}
+
 // TestRowsWithoutSums reads rows that a program has written which does not know the sums of versions: readers search
 // until the row is repaired, or a newer event arrives.
 func TestRowsWithoutSums(t *testing.T) {
@@ -223,18 +233,12 @@ func TestRowsWithoutSums(t *testing.T) {
 		t.Errorf("Latest takes %d requests without a sum", n)
 	}
 	same(t, 0, c.verified())
-	report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
-	if must(t, err); report.Changed != 1 {
-		t.Errorf("repaired: %+v", report.BackfillCounts)
-	}
-	if n := c.requests(); n != 1 {
-		t.Errorf("Latest takes %d requests after a repair", n)
+	if _, changed := c.repair(); changed != 1 || c.requests() != 1 {
+		t.Errorf("%d rows are repaired, and Latest takes %d requests", changed, c.requests())
 	}
 	forget()
 	must(t, w.Write(t.Context(), sample{Series: "a", Time: at(720), Value: 2}))
-	if n := c.requests(); n != 1 {
-		t.Errorf("Latest takes %d requests after a newer event", n)
-	}
+	same(t, 1, c.requests()) // after a newer event
 	c.agree("a")
 }
 
@@ -262,25 +266,23 @@ func TestOneMarkOfNone(t *testing.T) {
 	again(730, 732)
 	again(730, 732)
 	same(t, []string{"f.1:" + markOfNone + "@731", "f.1:v.1@719"}, newestOf(c.row("a")))
-	report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
-	if must(t, err); report.Changed != 1 || report.Events != 1 || report.Deleted != 0 {
-		t.Errorf("repaired: %+v", report.BackfillCounts)
+	if events, changed := c.repair(); events != 1 || changed != 1 {
+		t.Errorf("%d of %d rows are repaired", changed, events)
 	}
 	same(t, []string{"f.1:v.1@731"}, c.row("a"))
 	m := bigtable.NewMutation() // of a call that was killed two days ago, and one that may be running
 	c.mappings[0].untyped().mark(m, markPrefix+"killed", at(600).UnixMicro(), c.clock().Add(-2*maxMarkAge))
 	c.mappings[0].untyped().mark(m, markPrefix+"running", at(600).UnixMicro(), c.clock())
 	must(t, c.Client.Open("now").Apply(t.Context(), "a", m))
-	for _, changed := range []int64{1, 0} {
-		report, err = backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
-		if must(t, err); report.Changed != changed || report.Events != 1 {
-			t.Errorf("repaired: %+v", report.BackfillCounts)
+	for _, want := range []int64{1, 0} {
+		if events, changed := c.repair(); events != 1 || changed != want {
+			t.Errorf("%d of %d rows are repaired, want %d", changed, events, want)
 		}
 		same(t, []string{"f.1:deleting running@600", "f.1:v.1@731"}, c.row("a"))
 	}
 	must(t, c.events().Write(t.Context(), sample{Series: "a", Time: at(740)}))
 	again(740, 741)
-	_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
+	_, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 	must(t, err)
 	same(t, []string{"f.1:deleting running@600"}, c.row("a"))
 }
@@ -296,24 +298,6 @@ func newestOf(cells []string) (out []string) {
 		out = append(out, cell)
 	}
 	return out
-}
-
-// TestStateExpiresEarlier checks that an event that has expired in the row alone is written to the other
-// table without an error, and found.
-func TestStateExpiresEarlier(t *testing.T) {
-	c := newNowCase(t, 500*time.Second)
-	living(c.mappings[0], codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 100 * time.Second})
-	for _, skip := range []bool{false, true} {
-		w := newWriterOf(c.Client, c.mappings, WriterOptions{Now: c.clock, SkipExpired: skip})
-		must(t, w.Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
-		must(t, w.WriteAll(t.Context(), []sample{{Series: "b", Time: at(950), Value: 2}, {Series: "b", Time: at(800), Value: 3}}))
-		c.agree("a", "b")
-		if a, b := c.row("a"), c.row("b"); len(a) > 0 || len(b) != 1 {
-			t.Errorf("the rows have %v and %v", a, b)
-		}
-		must(t, w.Replace(t.Context(), sample{Series: "b", Time: at(950)}, sample{Series: "b", Time: at(750), Value: 4}))
-		c.agree("a", "b")
-	}
 }
 
 // TestScanOfStates scans rows with marks, and one with what is left of an older event: an event up to the last mark is not yielded,

@@ -90,12 +90,11 @@ func TestTier(t *testing.T) {
 		}
 		t.Run(l.Table.ID, func(t *testing.T) {
 			t.Parallel()
-			bt := newBigtable(t, l)
 			var samples []sample
 			for i, at0 := range []int{0, 3600, 41 * day, 42*day + 60, 42*day + 120} {
 				samples = append(samples, sample{Series: "s0", Time: at(at0), Value: uint64(i), Class: 1})
 			}
-			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(day)).WriteAll(t.Context(), samples))
+			bt := holding(t, l, day, samples)
 			tiered, of := *l, seriesOf(samples[0])
 			tiered.Table.Tier = codec.Tier(codec.MinTier)
 			for _, connect := range paths {

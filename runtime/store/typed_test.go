@@ -188,11 +188,6 @@ func readWindows[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *c
 	return ResultsOf[W](r.reader.Windows(ctx, columns.columns, spec.spec, of, from, to, width, opts...))
 }
 
-// readPoints is Reader.Points.
-func readPoints[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of Selection, from, to time.Time, field Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, columns.columns, spec.spec, of, from, to, field, n)
-}
-
 // writerOf is a Writer of events of type E.
 type writerOf[E any] struct{ *Writer }
 

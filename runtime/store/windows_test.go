@@ -132,7 +132,7 @@ func TestWindowsRefuse(t *testing.T) {
 		n     int
 		want  error
 	}{{at(0), "note", 1, ErrNoField}, {time.Time{}, "v.1", 1, codec.ErrRange}, {at(0), "v.1", 0, window.ErrPixels}, {at(0), "v.1", math.MinInt, window.ErrPixels}} {
-		points, err := readPoints(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of0, c.from, at(1), c.field, c.n)
+		points, err := r.reader.Points(t.Context(), intoColumns(l.untyped()).columns, sampleWindows.spec, of0, c.from, at(1), c.field, c.n)
 		if !errors.Is(err, c.want) || points != nil || c.from.IsZero() != strings.Contains(err.Error(), "a chart needs a from") {
 			t.Errorf("%+v: %v, %v", c, points, err)
 		}
@@ -174,8 +174,7 @@ func windowed(t *testing.T, l *mappingOf[sample], now int, samples []sample) *st
 	for _, p := range l.Periods() {
 		adjusted(p, func(m *mapping) { m.columns = intoColumns(m).columns })
 	}
-	bt := newBigtable(t, l)
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
+	bt := holding(t, l, now, samples)
 	return bt
 }
 
@@ -334,14 +333,12 @@ func TestDescendingGaps(t *testing.T) {
 			of, windows.By = everySample, []SeriesValue{}
 		}
 		for _, limit := range c.limits {
-			o := clockAt(now)
 			var op Operation
-			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
 			i, most := n, n
 			if windows.Limit = limit; limit > 0 {
 				most = min(limit, n)
 			}
-			for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(-year), at(year), width, windows) {
+			for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, tells(now, &op)), intoColumns(l.untyped()), sampleWindows, of, at(-year), at(year), width, windows) {
 				must(t, err)
 				if i--; w.Value.Last != uint64(i) || w.Events != 1 || c.series == 1 && i > 0 && w.Value.Increase() != 1 {
 					t.Errorf("%s: %+v, want %d", l.Table.ID, w, i)
