@@ -315,30 +315,6 @@ func TestMalformedSelections(t *testing.T) {
 	c.left(t, choice{"malformed", Selection{}, func(*pole) bool { return false }})
 }
 
-// TestExpiredConditions deletes by a field that has expired, but is still stored, before and after the other
-// fields of the event: the event is deleted if a read would return it.
-func TestExpiredConditions(t *testing.T) {
-	l := gauges(aged("f", 400*24*time.Hour), aged("g", 10*time.Hour))
-	bt := serve(t, l)
-	lowest, score, zero := -2.0, -1.0, 0.0
-	must(t, newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(0)).Write(t.Context(), gauge{Series: "s", Time: at(0), Level: 1, Score: &score}))
-	for _, c := range []struct {
-		hour      int
-		field     string
-		low, high gauge
-		events    int
-		cells     int // that are left
-	}{
-		{20, "score", gauge{Score: &lowest}, gauge{Score: &zero}, 0, 2}, {500 * 24, "level", gauge{Level: 1}, gauge{Level: 2}, 0, 2}, {20, "level", gauge{Level: 1}, gauge{Level: 2}, 1, 0},
-	} {
-		q := &Query{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: c.field}}}
-		d, err := newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(3600*c.hour)).DeleteAll(t.Context(), q.Bind(&gauge{Series: "s"}).Where(&c.low, &c.high))
-		if n := storedCells(t, bt, l.Table.ID); err != nil || d.Events() != c.events || n != c.cells {
-			t.Errorf("after %d hours: %v, %v, %d cells are left, want %+v", c.hour, d, err, n, c)
-		}
-	}
-}
-
 // TestConditionsOfOneTable deletes by a condition from two tables, of which only one can select by it. While
 // any request fails, the table that finds the events keeps them, so that another call deletes the rest.
 func TestConditionsOfOneTable(t *testing.T) {

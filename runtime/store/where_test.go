@@ -25,12 +25,11 @@ type gaugeColumns struct {
 	Score  []*float64
 }
 
-// gauges returns a mapping of gauges. Score is in the last family.
-func gauges(families ...Family) *mappingOf[gauge] {
-	columns := columnsByName[gauge, gaugeColumns](SeriesPart(0, stringSeries), TimePart(1), RequiredColumn(2, "level", codec.Binary.Int64),
-		OptionalColumn(3, "score", codec.Binary.Float64).In(len(families)-1))
+// gauges returns a mapping of gauges.
+func gauges() *mappingOf[gauge] {
+	columns := columnsByName[gauge, gaugeColumns](SeriesPart(0, stringSeries), TimePart(1), RequiredColumn(2, "level", codec.Binary.Int64), OptionalColumn(3, "score", codec.Binary.Float64))
 	return newMappingOf(columns, mappingOf[gauge]{
-		Table: Table{ID: "gauges", Families: families}, Pattern: codec.SingleUnserialized, Precision: time.Millisecond, Check: func(*gauge) error { return nil },
+		Table: Table{ID: "gauges", Families: []Family{{Name: "f"}}}, Pattern: codec.SingleUnserialized, Precision: time.Millisecond, Check: func(*gauge) error { return nil },
 		Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: codec.TimeFormat{Kind: codec.UnixMillis}},
 	})
 }
@@ -38,7 +37,7 @@ func gauges(families ...Family) *mappingOf[gauge] {
 // TestWhereIsRefused reads with bounds that no event can be compared to, and continues a page with other ones. The server returns no
 // rows of events that do not meet a condition.
 func TestWhereIsRefused(t *testing.T) {
-	l, count := gauges(Family{Name: "f"}), counts{}
+	l, count := gauges(), counts{}
 	bt := serve(t, l)
 	for i := range 5 {
 		must(t, newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(0)).Write(t.Context(), gauge{Series: "s0", Time: at(i), Level: int64(i)}))
