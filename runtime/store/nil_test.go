@@ -200,29 +200,17 @@ func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
 		}
 	}()
 	isError := reflect.TypeFor[error]()
-	take := func(of reflect.Type, values []reflect.Value) {
-		for i, v := range values {
-			if of.In(i) == isError {
-				err, _ := v.Interface().(error)
-				errs = append(errs, err)
-			}
-		}
+	given := map[reflect.Type]any{
+		reflect.TypeFor[context.Context](): t.Context(), reflect.TypeFor[RowClaims](): allClaims{}, reflect.TypeFor[any](): &sample{},
+		reflect.TypeFor[Selection](): SeriesOf(&sample{}), reflect.TypeFor[List](): ListOf([]sample{{}}),
 	}
 	var in []reflect.Value
 	for i := range method.Type().NumIn() {
 		of := method.Type().In(i)
 		v := reflect.New(of).Elem()
 		switch {
-		case of == reflect.TypeFor[context.Context]():
-			v.Set(reflect.ValueOf(t.Context()))
-		case of == reflect.TypeFor[RowClaims]():
-			v.Set(reflect.ValueOf(allClaims{}))
-		case of == reflect.TypeFor[Selection]():
-			v.Set(reflect.ValueOf(SeriesOf(&sample{})))
-		case of == reflect.TypeFor[List]():
-			v.Set(reflect.ValueOf(ListOf([]sample{{}})))
-		case of == reflect.TypeFor[any]():
-			v.Set(reflect.ValueOf(&sample{}))
+		case given[of] != nil:
+			v.Set(reflect.ValueOf(given[of]))
 		case of.Kind() == reflect.Pointer:
 			v.Set(reflect.New(of.Elem()))
 		case of.Kind() == reflect.Func:
@@ -249,7 +237,12 @@ func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
 		case out.Type().CanSeq2() && out.Kind() == reflect.Func:
 			yield := out.Type().In(0)
 			out.Call([]reflect.Value{reflect.MakeFunc(yield, func(values []reflect.Value) []reflect.Value {
-				take(yield, values)
+				for i, v := range values {
+					if yield.In(i) == isError {
+						err, _ := v.Interface().(error)
+						errs = append(errs, err)
+					}
+				}
 				return []reflect.Value{reflect.ValueOf(true)}
 			})})
 		}

@@ -149,9 +149,8 @@ func meterReads(t *testing.T, bt *storetest.Bigtable, l *mappingOf[meter], serie
 	newest, err := r.Latest(t.Context(), meter{Series: series})
 	must(t, err)
 	out := map[string]string{"Latest": text(newest)}
-	for e, err := range r.LatestMany(t.Context(), []meter{{Series: series}}) {
-		must(t, err)
-		out["LatestMany"] = text(e)
+	for _, of := range made(t, r.LatestMany(t.Context(), []meter{{Series: series}}), text) {
+		out["LatestMany"] = of
 	}
 	q := Query{Name: "All"}
 	for e, err := range r.Read(t.Context(), q.Bind(&meter{}), at(0), at(7200), ReadOptions{LatestOnly: true}) {

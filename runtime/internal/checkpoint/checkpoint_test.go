@@ -9,17 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // call is a call with a checkpoint.
 var call = Call{Command: "copy", Facts: []Fact{{"instance", "i"}, {"source", "s"}}, Again: "delete it"}
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must
 
 // saves opens a checkpoint, loads it, and saves another number.
 func saves(name string, of Call, n int) (before int, err error) {
