@@ -62,9 +62,6 @@ var ofSample = seriesValues[sample]{of: func(e *sample, to []any) []any { return
 // Required is the Missing function of a mapping whose columns are all required.
 func Required[E any](*E, int) error { return codec.ErrMissing }
 
-// ofSequence points to the sequence number of a sample.
-func ofSequence(e event) *uint32 { return &e.pointer.(*sample).Sequence }
-
 // stringSeries points to the only value of a series.
 func stringSeries(s *string, to []any) []any { return append(to, s) }
 
