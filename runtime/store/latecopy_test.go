@@ -164,12 +164,15 @@ func inTurn(all ...lateDo) lateDo {
 	}
 }
 
+// several are events that a call writes.
+var several = []sample{sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40)}
+
 // lateCalls are all calls that change rows.
 var lateCalls = map[string]lateCall{
 	"Write":                    {call: writesLate(WriteOptions{}, sampleAt(920, 20)), undoes: []int{920}},
-	"WriteAll":                 {call: writesLate(WriteOptions{}, sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40), sample{Series: "b", Time: at(920)}), undoes: []int{915, 920, 940}},
+	"WriteAll":                 {call: writesLate(WriteOptions{}, append(several, sample{Series: "b", Time: at(920)})...), undoes: []int{915, 920, 940}},
 	"IfAbsent":                 {call: writesLate(ifAbsent, sampleAt(930, 30)), undoes: []int{930}},
-	"Merge":                    {call: writesLate(WriteOptions{Merge: true}, sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40)), undoes: []int{915, 920, 940}},
+	"Merge":                    {call: writesLate(WriteOptions{Merge: true}, several...), undoes: []int{915, 920, 940}},
 	"Delete":                   {call: deletesLate(920), undoes: []int{920}},
 	"Delete of an older event": {call: deletesLate(900)},
 	"DeleteRange": {call: func(ctx context.Context, c *lateCase, client Client) error {

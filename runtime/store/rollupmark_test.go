@@ -102,7 +102,8 @@ func TestSharedMarks(t *testing.T) {
 	}
 }
 
-// TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's encoding and with our own.
+// TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's encoding
+// and with our own.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	c, calls := newLateCase(t), maps.Clone(lateCalls)

@@ -690,7 +690,8 @@ func (p *protocol) written(s roleStep) rowChange {
 
 // run explores the scenario.
 func (p *protocol) run() {
-	p.seen, p.answers, p.sent, p.right, p.rows = map[[16]byte]bool{}, map[string]string{}, map[string][]rowChange{}, map[string]bool{}, map[string]protocolRow{}
+	p.seen, p.answers, p.sent = map[[16]byte]bool{}, map[string]string{}, map[string][]rowChange{}
+	p.right, p.rows = map[string]bool{}, map[string]protocolRow{}
 	p.explore(&protocolState{steps: make([]uint8, len(p.actors)), pending: make([][]rowChange, len(p.actors)), known: make([]uint32, len(p.actors))}, nil)
 }
 

@@ -300,8 +300,8 @@ func newestOf(cells []string) (out []string) {
 	return out
 }
 
-// TestScanOfStates scans rows with marks, and one with what is left of an older event: an event up to the last mark is not yielded,
-// nor one that a range of times does not have.
+// TestScanOfStates scans rows with marks, and one with what is left of an older event: an event up to the last mark
+// is not yielded, nor one that a range of times does not have.
 func TestScanOfStates(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "later", Time: at(701)}, {Series: "none", Time: at(700)}, {Series: "same", Time: at(700)}}))
@@ -316,10 +316,12 @@ func TestScanOfStates(t *testing.T) {
 	must(t, table.Apply(t.Context(), "none", m))
 	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
 	must(t, err)
-	for to, want := range map[int]string{2000: "later1 false none1 false", 701: "later0 true none1 false", 700: "later0 true none0 false"} {
-		same(t, "empty0 true "+want+" same0 true", strings.Join(made(t, scanner.Rows(t.Context(), KeyRange{}, at(600), at(to)), func(row ScannedRow[sample]) string {
-			return fmt.Sprint(row.Key, len(row.Events), row.Marked)
-		}), " "))
+	text := func(row ScannedRow[sample]) string { return fmt.Sprint(row.Key, len(row.Events), row.Marked) }
+	for to, want := range map[int]string{
+		2000: "later1 false none1 false", 701: "later0 true none1 false", 700: "later0 true none0 false",
+	} {
+		got := made(t, scanner.Rows(t.Context(), KeyRange{}, at(600), at(to)), text)
+		same(t, "empty0 true "+want+" same0 true", strings.Join(got, " "))
 	}
 }
 

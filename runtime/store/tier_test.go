@@ -80,8 +80,8 @@ func recorded(t *testing.T, addr string, connect func(context.Context, string, .
 	return client, out
 }
 
-// TestTier checks, on both paths, that reads of recent events from a table with an infrequent access tier, windows among them, and that
-// of the newest event of a series, do not touch the tier.
+// TestTier checks, on both paths, that reads of recent events from a table with an infrequent access tier, windows
+// among them, and that of the newest event of a series, do not touch the tier.
 func TestTier(t *testing.T) {
 	const day, now = 86400, 43 * 86400
 	for _, l := range testlong.Sample(strategies(), 2) {

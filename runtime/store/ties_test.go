@@ -17,7 +17,8 @@ func tickText(e sample) string {
 	return fmt.Sprintf("%s%d.%d", e.Series, e.Time.Sub(day0)/time.Second, e.Sequence)
 }
 
-// ticks returns a mapping with one row per sample. Keys consist of the series, the reversed time, the sequence number and a constant.
+// ticks returns a mapping with one row per sample. Keys consist of the series, the reversed time, the sequence number
+// and a constant.
 func ticks() *mappingOf[sample] {
 	l := singles()
 	l.Key = codec.Key{Delimiter: "#", Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, Segments: []codec.Segment{
@@ -96,13 +97,15 @@ func TestTiesWithoutEvents(t *testing.T) {
 				t.Errorf("%s, %d events: %v, %v, want %s", path, n, latest, err, want)
 			}
 			for query, q := range tickQueries() {
-				if got := strings.Join(made(t, readOf(t.Context(), r, q, seriesOf(sample{}), at(0), at(60), ReadOptions{LatestOnly: true}), tickText), " "); got != want {
+				events := readOf(t.Context(), r, q, seriesOf(sample{}), at(0), at(60), ReadOptions{LatestOnly: true})
+				if got := strings.Join(made(t, events, tickText), " "); got != want {
 					t.Errorf("%s, %d events: %s: %s, want %s", path, n, query, got, want)
 				}
 			}
 			for limit := range len(all) {
 				o := ReadOptions{NewestFirst: true, Limit: limit}
-				same(t, showTicks(left, o), strings.Join(made(t, r.Read(t.Context(), seriesOf(sample{Series: "b"}), at(0), at(60), o), tickText), " "))
+				events := r.Read(t.Context(), seriesOf(sample{Series: "b"}), at(0), at(60), o)
+				same(t, showTicks(left, o), strings.Join(made(t, events, tickText), " "))
 			}
 		}
 	}

@@ -27,20 +27,24 @@ type gaugeColumns struct {
 
 // gauges returns a mapping of gauges.
 func gauges() *mappingOf[gauge] {
-	columns := columnsByName[gauge, gaugeColumns](SeriesPart(0, stringSeries), TimePart(1), RequiredColumn(2, "level", codec.Binary.Int64), OptionalColumn(3, "score", codec.Binary.Float64))
+	columns := columnsByName[gauge, gaugeColumns](SeriesPart(0, stringSeries), TimePart(1),
+		RequiredColumn(2, "level", codec.Binary.Int64), OptionalColumn(3, "score", codec.Binary.Float64))
+	segments := []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}
 	return newMappingOf(columns, mappingOf[gauge]{
-		Table: Table{ID: "gauges", Families: []Family{{Name: "f"}}}, Pattern: codec.SingleUnserialized, Precision: time.Millisecond, Check: func(*gauge) error { return nil },
-		Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: codec.TimeFormat{Kind: codec.UnixMillis}},
+		Table: Table{ID: "gauges", Families: []Family{{Name: "f"}}}, Pattern: codec.SingleUnserialized,
+		Key:       codec.Key{Delimiter: "#", Segments: segments, Time: codec.TimeFormat{Kind: codec.UnixMillis}},
+		Precision: time.Millisecond, Check: func(*gauge) error { return nil },
 	})
 }
 
-// TestWhereIsRefused reads with bounds that no event can be compared to, and continues a page with other ones. The server returns no
-// rows of events that do not meet a condition.
+// TestWhereIsRefused reads with bounds that no event can be compared to, and continues a page with other ones. The
+// server returns no rows of events that do not meet a condition.
 func TestWhereIsRefused(t *testing.T) {
 	l, count := gauges(), counts{}
 	bt := serve(t, l)
+	w := newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(0))
 	for i := range 5 {
-		must(t, newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(0)).Write(t.Context(), gauge{Series: "s0", Time: at(i), Level: int64(i)}))
+		must(t, w.Write(t.Context(), gauge{Series: "s0", Time: at(i), Level: int64(i)}))
 	}
 	r := newReaderOf(counted(bt.Client, &count), l, clockAt(200_000))
 	nan, zero := math.NaN(), 0.0

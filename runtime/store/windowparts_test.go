@@ -110,15 +110,16 @@ func layoutsByTime(since time.Time) *mappingOf[sample] {
 // timeFirst returns days of all series, with the day before the series in row keys.
 func timeFirst() *mappingOf[sample] {
 	salt := codec.Segment{Kind: codec.SaltSegment, Buckets: 3, Salted: []int{0}}
-	return withKey(days(), "time_first", codec.Key{
-		Delimiter: "#", Segments: []codec.Segment{salt, {Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket,
-	})
+	segments := []codec.Segment{salt, {Kind: codec.BucketSegment}, {Name: "series"}}
+	return withKey(days(), "time_first", codec.Key{Delimiter: "#", Segments: segments, Bucket: days().Key.Bucket})
 }
 
-// fieldRows are mappings in which the rows of the fields of an event cannot be joined without the series, in all layouts.
+// fieldRows are mappings in which the rows of the fields of an event cannot be joined without the series, in all
+// layouts.
 func fieldRows() []*mappingOf[sample] {
 	behind := metrics() // the metric follows the bucket
-	behind.Table.ID, behind.Key.Segments = "behind", []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
+	behind.Table.ID = "behind"
+	behind.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
 	behind.Put = func(e *sample, c *eventCells) {
 		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
 			if datum != nil {
@@ -133,12 +134,14 @@ func fieldRows() []*mappingOf[sample] {
 	return []*mappingOf[sample]{metrics(), behind, later, earlier}
 }
 
-// TestWindowsInParts compares the windows of reads in many parts, of any order and with streams that break, with those of a read in
-// one, for keys and patterns of all kinds and for layouts by time, of one series, several and all. A value cannot be decoded.
+// TestWindowsInParts compares the windows of reads in many parts, of any order and with streams that break, with
+// those of a read in one, for keys and patterns of all kinds and for layouts by time, of one series, several and all.
+// A value cannot be decoded.
 func TestWindowsInParts(t *testing.T) {
 	t.Parallel()
 	const now = 86400 * 6
-	kinds := slices.Concat(strategies(), partedMappings(), fieldRows(), []*mappingOf[sample]{unsorted(days()), timeFirst(), layoutsByTime(at(86400 * 3))})
+	others := []*mappingOf[sample]{unsorted(days()), timeFirst(), layoutsByTime(at(86400 * 3))}
+	kinds := slices.Concat(strategies(), partedMappings(), fieldRows(), others)
 	for _, l := range testlong.Sample(kinds, 5) {
 		random := rand.New(rand.NewPCG(29, 3))
 		bt := windowed(t, l, now, sparse(random, l, 6, 20))
@@ -146,7 +149,8 @@ func TestWindowsInParts(t *testing.T) {
 		for i, of := range []Selection{of0, manySeriesOf(named("s1", "none", "s0")), everySample} {
 			from, to := at(random.IntN(now/2)), at(now-random.IntN(now/2))
 			o := WindowOptions{By: [][]SeriesValue{nil, {}}[random.IntN(2)], Parallelism: -1}
-			c := windowsCase{t, fmt.Sprintf("%s, selection %d from %v to %v", l.Table.ID, i, from, to), l, of, newReaderOf(bt.Client, l, clockAt(now))}
+			name := fmt.Sprintf("%s, selection %d from %v to %v", l.Table.ID, i, from, to)
+			c := windowsCase{t, name, l, of, newReaderOf(bt.Client, l, clockAt(now))}
 			want := c.windows(1<<30, from, to, o)
 			for n := range 3 {
 				o.Parallelism, o.NewestFirst = n-1, n > 0
@@ -154,7 +158,8 @@ func TestWindowsInParts(t *testing.T) {
 					t.Fatalf("%s, %+v: %s", c.name, o, cmp.Diff(want, got))
 				}
 			}
-			c.totals(i == 2 && slices.ContainsFunc(l.Periods(), func(l *mappingOf[sample]) bool { return l.Pattern == codec.BucketNewColumns }), at(now))
+			fields := func(l *mappingOf[sample]) bool { return l.Pattern == codec.BucketNewColumns }
+			c.totals(i == 2 && slices.ContainsFunc(l.Periods(), fields), at(now))
 			after, open := random.IntN(8), new(atomic.Int64)
 			client, received := breaksAfter(bt.Client, after, errors.New("broken"))
 			c.reader = newReaderOf(during(client, func() func() {
@@ -163,8 +168,8 @@ func TestWindowsInParts(t *testing.T) {
 			}), l, clockAt(now))
 			got := c.windows(1+random.IntN(30), from, to, o)
 			fails := slices.ContainsFunc(got, func(w string) bool { return strings.HasSuffix(w, "broken") })
-			unlike := slices.ContainsFunc(got, func(w string) bool { return !strings.HasPrefix(w, "error:") && !slices.Contains(want, w) })
-			if unlike || fails != (received.Load() > int64(after)) || open.Load() != 0 {
+			unlike := func(w string) bool { return !strings.HasPrefix(w, "error:") && !slices.Contains(want, w) }
+			if slices.ContainsFunc(got, unlike) || fails != (received.Load() > int64(after)) || open.Load() != 0 {
 				t.Fatalf("%s, broken after %d rows, %d requests in progress: %s", c.name, after, open.Load(), cmp.Diff(want, got))
 			}
 		}
@@ -180,7 +185,8 @@ type windowsCase struct {
 	reader *readerOf[sample]
 }
 
-// windows returns the windows of a read in parts of some events, and its errors, as sorted texts. It checks their order.
+// windows returns the windows of a read in parts of some events, and its errors, as sorted texts. It checks their
+// order.
 func (c *windowsCase) windows(alone int, from, to time.Time, o WindowOptions) []string {
 	c.t.Helper()
 	c.reader.reader.alone = alone
@@ -189,7 +195,8 @@ func (c *windowsCase) windows(alone int, from, to time.Time, o WindowOptions) []
 	for i, w := range out {
 		series, _, _ := strings.Cut(w, " ")
 		before, follows := last[series]
-		if follows && series != "error:" && (before > w) != o.NewestFirst || strings.HasSuffix(w, "broken") && i < len(out)-1 {
+		follows = follows && series != "error:"
+		if follows && (before > w) != o.NewestFirst || strings.HasSuffix(w, "broken") && i < len(out)-1 {
 			c.t.Fatalf("%s, %+v: %s is behind %s of %q", c.name, o, w, before, out)
 		}
 		last[series] = w
@@ -198,7 +205,8 @@ func (c *windowsCase) windows(alone int, from, to time.Time, o WindowOptions) []
 	return out
 }
 
-// totals checks that windows and columns have all events that a read yields, and as many errors, unless such a read is refused.
+// totals checks that windows and columns have all events that a read yields, and as many errors, unless such a read
+// is refused.
 func (c *windowsCase) totals(refused bool, to time.Time) {
 	c.t.Helper()
 	var columns sampleColumns
@@ -219,7 +227,8 @@ func (c *windowsCase) totals(refused bool, to time.Time) {
 	if len(columns.Time) != events && failed == 0 || refused {
 		c.t.Fatalf("%s: %d events in columns, want %d", c.name, len(columns.Time), events)
 	}
-	for w, err := range readWindows(c.t.Context(), c.reader, into, sampleWindows, c.of, at(0), to, window.Every(24*time.Hour)) {
+	daily := readWindows(c.t.Context(), c.reader, into, sampleWindows, c.of, at(0), to, window.Every(24*time.Hour))
+	for w, err := range daily {
 		if errs++; !isDecodeError(err) {
 			must(c.t, err)
 			errs--
@@ -227,6 +236,6 @@ func (c *windowsCase) totals(refused bool, to time.Time) {
 		events, undecodable = events-int(w.Events), undecodable+int(w.Undecodable)
 	}
 	if events != 0 || errs != failed || undecodable > failed || isDecodeError(err) != (failed > 0) {
-		c.t.Fatalf("%s: %d events too many, %d and %d errors, %d are undecodable; %v", c.name, events, failed, errs, undecodable, err)
+		c.t.Fatalf("%s: %d events too many, %d and %d errors, %d undecodable; %v", c.name, events, failed, errs, undecodable, err)
 	}
 }
