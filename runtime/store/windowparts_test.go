@@ -160,6 +160,9 @@ func TestWindowsInParts(t *testing.T) {
 			}
 			fields := func(l *mappingOf[sample]) bool { return l.Pattern == codec.BucketNewColumns }
 			c.totals(i == 2 && slices.ContainsFunc(l.Periods(), fields), at(now))
+			if i == 0 && l.Columns[0].Name == "v.1" {
+				c.points(at(now))
+			}
 			after, open := random.IntN(8), new(atomic.Int64)
 			client, received := breaksAfter(bt.Client, after, errors.New("broken"))
 			c.reader = newReaderOf(during(client, func() func() {
@@ -203,6 +206,21 @@ func (c *windowsCase) windows(alone int, from, to time.Time, o WindowOptions) []
 	}
 	slices.Sort(out)
 	return out
+}
+
+// points compares the points of a chart with those of the events that a read yields.
+func (c *windowsCase) points(to time.Time) {
+	c.t.Helper()
+	want, failed := window.NewPoints(at(0), to, 13), false
+	for e, err := range c.reader.Read(c.t.Context(), c.of, at(0), to, ReadOptions{Fields: []Field{"v.1"}}) {
+		if failed = failed || err != nil; err == nil {
+			want.Add(e.Time, float64(e.Value))
+		}
+	}
+	into := intoColumns(c.l.untyped()).columns
+	got, err := c.reader.reader.Points(c.t.Context(), into, sampleWindows.spec, c.of, at(0), to, "v.1", 13)
+	same(c.t, fmt.Sprint(want.All()), fmt.Sprint(got))
+	same(c.t, failed, isDecodeError(err))
 }
 
 // totals checks that windows and columns have all events that a read yields, and as many errors, unless such a read
