@@ -91,7 +91,8 @@ func scribble(e *SampleEvent) {
 		}
 	}
 	*e.MaybeText, *e.MaybeFlag, *e.MaybeSmall, *e.MaybeCount, *e.MaybeMask, *e.MaybeTotal = "x", false, -1, -1, 99, 99
-	*e.MaybeLoad, *e.MaybeRatio, *e.MaybeAt, *e.MaybeTook, *e.MaybeID, *e.MaybeState, *e.MaybeName = -1, -1, start, -1, codec.UUID{99}, 99, "x"
+	*e.MaybeLoad, *e.MaybeRatio, *e.MaybeAt, *e.MaybeTook = -1, -1, start, -1
+	*e.MaybeID, *e.MaybeState, *e.MaybeName = codec.UUID{99}, 99, "x"
 }
 
 // read reads the events of the series of an event from one table.
@@ -324,7 +325,8 @@ func toProto(desc protoreflect.MessageDescriptor, e SampleEvent) *dynamicpb.Mess
 		n++
 		field := v.Field(n)
 		of := field.Type()
-		written := strings.HasPrefix(v.Type().Field(n).Name, "Default") || of == reflect.TypeFor[SampleLevel]() || of == reflect.TypeFor[codec.UUID]()
+		written := of == reflect.TypeFor[SampleLevel]() || of == reflect.TypeFor[codec.UUID]() ||
+			strings.HasPrefix(v.Type().Field(n).Name, "Default")
 		if field.IsZero() && !written {
 			continue // what is absent, and what is zero where zero needs no mention
 		}
