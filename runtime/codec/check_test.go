@@ -66,15 +66,20 @@ func TestFieldError(t *testing.T) {
 		return c.Err()
 	}
 	_, empty := parts{value("location", plain, "")}.append(nil, "#")
-	for want, err := range map[string]error{
-		`location "\xff": not valid UTF-8`: checked(func(c *codec.Checker) { c.String("location", "\xff") }),
-		"load -Inf: NaN or infinite value, which tables with format: json cannot store; format: protobuf can": checked(func(c *codec.Checker) { c.Finite("load", math.Inf(-1)) }),
-		"phase: not set: 0 is not a value of the enum":                                                        checked(func(c *codec.Checker) { c.Enum("phase", phases, 0) }),
-		"location: empty key segment":                                                                         empty,
-		`balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`: parts{value("location", plain, ""), value("balloon_id", plain, int64(0))}.parse("us-west2#+5", "#"),
+	wrong := parts{value("location", plain, ""), value("balloon_id", plain, int64(0))}.parse("us-west2#+5", "#")
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{checked(func(c *codec.Checker) { c.String("location", "\xff") }), `location "\xff": not valid UTF-8`},
+		{checked(func(c *codec.Checker) { c.Finite("load", math.Inf(-1)) }),
+			"load -Inf: NaN or infinite value, which tables with format: json cannot store; format: protobuf can"},
+		{checked(func(c *codec.Checker) { c.Enum("phase", phases, 0) }), "phase: not set: 0 is not a value of the enum"},
+		{empty, "location: empty key segment"},
+		{wrong, `balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`},
 	} {
-		if got := err.Error(); got != want {
-			t.Errorf("got %s, want %s", got, want)
+		if got := tt.err.Error(); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
 	_, err := parts{value("location", plain, "x"+strings.Repeat("é", 99)+"#")}.append(nil, "#")

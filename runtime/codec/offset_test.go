@@ -53,7 +53,8 @@ func offsets() *rapid.Generator[codec.Offset] {
 // instant draws an instant of a bucket, or one up to more before or after it, and often the last one.
 func instant(t *rapid.T, start, end time.Time, more time.Duration, name string) time.Time {
 	width := int64(end.Sub(start))
-	return start.Add(time.Duration(rapid.OneOf(rapid.Just(width-1), rapid.Int64Range(-int64(more), width-1+int64(more))).Draw(t, name)))
+	any := rapid.Int64Range(-int64(more), width-1+int64(more))
+	return start.Add(time.Duration(rapid.OneOf(rapid.Just(width-1), any).Draw(t, name)))
 }
 
 func TestOffsets(t *testing.T) {
