@@ -192,9 +192,10 @@ func TestFills(t *testing.T) {
 	from := time.Unix(0, 0).UTC()
 	at := func(minute int) time.Time { return from.Add(time.Duration(minute) * time.Minute) }
 	two, four, red := int64(2), int64(4), "red"
-	lacking := []sample{{series: "a", at: at(0), some: &two, tag: &red}, {series: "a", at: at(2)}, {series: "a", at: at(4), some: &four}}
+	full := func(minute int) sample { return sample{series: "a", at: at(minute), some: &two, tag: &red} }
+	lacking := []sample{full(0), {series: "a", at: at(2)}, {series: "a", at: at(4), some: &four}}
 	line := []sample{{series: "a", at: at(1), i: 10, f: 1}, {series: "a", at: at(3), i: 30, f: 2}}
-	doubt := []sample{{series: "a", at: at(0), some: &two, tag: &red}, {series: "a", at: at(3), doubt: true}, {series: "a", at: at(5), some: &two, tag: &red}}
+	doubt := []sample{full(0), {series: "a", at: at(3), doubt: true}, full(5)}
 	for _, c := range []struct {
 		fill   Fill
 		to     int
@@ -211,7 +212,8 @@ func TestFills(t *testing.T) {
 	} {
 		for _, newest := range []bool{false, true} {
 			var got []string
-			for _, w := range fold(t, Every(time.Minute), from, at(c.to), Options{Fill: c.fill, NewestFirst: newest}, c.events, 1) {
+			o := Options{Fill: c.fill, NewestFirst: newest}
+			for _, w := range fold(t, Every(time.Minute), from, at(c.to), o, c.events, 1) {
 				if text := c.of(&w); text != "" {
 					got = append(got, text)
 				}
