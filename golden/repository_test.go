@@ -82,7 +82,7 @@ func TestNamedTests(t *testing.T) {
 		}
 		return nil
 	}))
-	for file, list := range map[string]string{".ci/common": `unraced='([^']*)'`, "golden/sessiontest/overlay_test.go": `"\^\((Test[^"]*)\)\$"`} {
+	for file, list := range map[string]string{".ci/common": `unraced='([^']*)'`, "generated/examples/sessionoverlay_test.go": `"\^\((Test[^"]*)\)\$"`} {
 		lists := regexp.MustCompile(list).FindAllStringSubmatch(read(t, file), -1)
 		if len(lists) == 0 {
 			t.Errorf("%s: no list", file)

@@ -2,7 +2,7 @@
 // tests: virtual RPCs on long-lived streams, to which the client diverts reads and
 // writes of single rows if Bigtable tells it to. The same server answers them with its
 // ordinary methods. The package supports the protocol of the client in this module's
-// go.mod and does not depend on tables or events; older clients have no sessions.
+// go.mod and does not depend on tables or events; older clients have no sessions. Its tests are in package examples.
 package sessiontest
 
 import (

@@ -1,4 +1,4 @@
-package sessiontest_test
+package examples_test
 
 import (
 	"encoding/json"
@@ -41,10 +41,13 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // not encode it, which sessions do not tell.
 const watchers = "^(TestMissingTable|TestDeleteResumes|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView|TestForcedCodecOfRows)$"
 
+// own are tests of sessions.
+const own = "^(TestAllTestsWithSessions|TestConnectWithoutAnswer|TestClientDiverts|TestReadersAndWritersWithSessions|TestEventWithoutSession|TestEventSurvivesTenUnavailable)$"
+
 // canned are tests of answers that no server sends, of models, of protocols and orders of requests, which a test
 // chooses whatever carries them, of windows and tiers, whose rows are never requested one by one, and of edits and compiled
 // code in the world. Each takes long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits|TestUnfinishedLayout|TestWorldOf.*)$"
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTier|TestRollupProtocol|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits|TestUnfinishedLayout|TestWorldOf.*)$"
 
 // loads are the shares of the calls for single rows that clients divert. TestReadersAndWritersWithSessions also
 // has clients with sessions that divert none.
@@ -63,7 +66,7 @@ func TestAllTestsWithSessions(t *testing.T) {
 	testlong.Skip(t, "runs the tests of generated code twice")
 	self, err := os.Executable()
 	check(t, err)
-	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned,
+	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned+"|"+own,
 		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./golden/world", "./generated/examples", "./generated/weather")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")

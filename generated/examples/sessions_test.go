@@ -1,4 +1,4 @@
-package sessiontest_test
+package examples_test
 
 import (
 	"context"
