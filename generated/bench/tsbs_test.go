@@ -20,6 +20,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
+	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -326,16 +327,7 @@ func checkStored(t *testing.T, client *bigtable.Client, f *fleet) {
 	t.Helper()
 	replayed := inProcess(t, newServer(f.tables())).ordinary
 	for table := range f.tables() {
-		var stored, got []bigtable.Row
-		for client, rows := range map[*bigtable.Client]*[]bigtable.Row{client: &stored, replayed: &got} {
-			err := client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-				*rows = append(*rows, row)
-				return true
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		stored, got := dynamictest.Rows(t.Context(), client, table), dynamictest.Rows(t.Context(), replayed, table)
 		if len(stored) == 0 || !reflect.DeepEqual(stored, got) {
 			t.Errorf("%s: (-stored +replayed) %s", table, diff.Diff(stored, got))
 		}

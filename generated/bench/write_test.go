@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -247,7 +248,7 @@ func TestWrite(t *testing.T) {
 	for _, c := range writeCases() {
 		t.Run(c.name, func(t *testing.T) {
 			reports := reportsOf(min(c.reports, 20), c.balloons)
-			var want map[cellOf]string // what the first one stores
+			var want map[string][]string // what the first one stores
 			for _, p := range c.paths {
 				bt := weathertest.New(t)
 				client := bt.Client
@@ -260,38 +261,19 @@ func TestWrite(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				got := rowsIn(t, client)
+				got, cells := dynamictest.Rows(t.Context(), client, "balloon_new_cells"), 0
 				if want == nil {
 					want = got
 				}
-				if diff := cmp.Diff(want, got); diff != "" || len(got) != 4*len(reports) {
-					t.Errorf("%s: %d cells (-%s +%s)\n%s", p.name, len(got), c.paths[0].name, p.name, diff)
+				for _, row := range got {
+					cells += len(row)
+				}
+				if diff := cmp.Diff(want, got); diff != "" || cells != 4*len(reports) {
+					t.Errorf("%s: %d cells (-%s +%s)\n%s", p.name, cells, c.paths[0].name, p.name, diff)
 				}
 			}
 		})
 	}
-}
-
-// cellOf names a cell.
-type cellOf struct {
-	Row, Column string
-	Time        bigtable.Timestamp
-}
-
-// rowsIn returns the stored cells.
-func rowsIn(t *testing.T, client *bigtable.Client) map[cellOf]string {
-	t.Helper()
-	out := map[cellOf]string{}
-	err := client.Open("balloon_new_cells").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for _, item := range row[family] {
-			out[cellOf{item.Row, item.Column, item.Timestamp}] = string(item.Value)
-		}
-		return true
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // BenchmarkWrite measures writes.
