@@ -162,9 +162,8 @@ func appendInts(dst []int64, items []bigtable.ReadItem) ([]int64, error) {
 // bestByMinute indexes readings by the minute since a time. It places the cells of
 // new columns, which are not in time order, without sorting.
 type bestByMinute struct {
-	from    time.Time
-	fields  []uint8 // which fields have been seen of each minute
-	minutes bestColumns
+	from   time.Time
+	fields []uint8 // which fields have been seen of each minute
 	bestColumns
 }
 
@@ -191,11 +190,10 @@ func (m *bestByMinute) begin(from, to time.Time) {
 	n := int(to.Sub(from) / time.Minute)
 	m.from, m.fields = from, slices.Grow(m.fields[:0], n)[:n]
 	clear(m.fields)
-	c := &m.minutes
-	for _, column := range []*[]int64{&c.pressure, &c.humidity, &c.altitude} {
+	m.time, m.temperature = slices.Grow(m.time[:0], n)[:n], slices.Grow(m.temperature[:0], n)[:n]
+	for _, column := range []*[]int64{&m.pressure, &m.humidity, &m.altitude} {
 		*column = slices.Grow((*column)[:0], n)[:n]
 	}
-	c.temperature = slices.Grow(c.temperature[:0], n)[:n]
 }
 
 // addRow adds the cells of a field. Those with the same value are adjacent, and the
@@ -220,22 +218,21 @@ func (m *bestByMinute) addRow(field int, items []bigtable.ReadItem) error {
 		m.fields[minute] |= 1 << field
 		switch field {
 		case 0:
-			m.minutes.pressure[minute] = whole
+			m.pressure[minute] = whole
 		case 1:
-			m.minutes.temperature[minute] = fraction
+			m.temperature[minute] = fraction
 		case 2:
-			m.minutes.humidity[minute] = whole
+			m.humidity[minute] = whole
 		case 3:
-			m.minutes.altitude[minute] = whole
+			m.altitude[minute] = whole
 		}
 	}
 	return nil
 }
 
-// collect returns the minutes that have a reading.
+// collect moves the minutes that have a reading together.
 func (m *bestByMinute) collect() error {
-	c := &m.bestColumns
-	c.reset()
+	n := 0
 	for i, seen := range m.fields {
 		switch seen {
 		case 0:
@@ -244,12 +241,11 @@ func (m *bestByMinute) collect() error {
 		default:
 			return errLacking
 		}
-		c.time = append(c.time, m.from.Add(time.Duration(i)*time.Minute))
-		c.pressure = append(c.pressure, m.minutes.pressure[i])
-		c.temperature = append(c.temperature, m.minutes.temperature[i])
-		c.humidity = append(c.humidity, m.minutes.humidity[i])
-		c.altitude = append(c.altitude, m.minutes.altitude[i])
+		m.time[n] = m.from.Add(time.Duration(i) * time.Minute)
+		m.pressure[n], m.temperature[n], m.humidity[n], m.altitude[n] = m.pressure[i], m.temperature[i], m.humidity[i], m.altitude[i]
+		n++
 	}
+	m.bestColumns = bestColumns{m.time[:n], m.pressure[:n], m.humidity[:n], m.altitude[:n], m.temperature[:n]}
 	return nil
 }
 
