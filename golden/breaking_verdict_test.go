@@ -61,7 +61,7 @@ const writtenAgain = "events must be written again while the field was removed o
 // inRollups are edits after which windows are read otherwise, and no events: TestHistories of package evolve shows it.
 var inRollups = strings.Fields(`
 	rollup_added rollup_events_longer rollup_family rollup_field_listed_no_more rollup_field_renamed rollup_field_returns rollup_field_type
-	rollup_longer rollup_read_moves rollup_removed rollup_returns rollup_serves rollup_serves_no_more rollup_shorter rollup_wider
+	rollup_longer rollup_quantiles_removed rollup_read_moves rollup_removed rollup_returns rollup_serves rollup_serves_no_more rollup_shorter rollup_wider
 `)
 
 // TestBreakingVerdicts tries each edit on events of the old schema: after one of class DATA, the

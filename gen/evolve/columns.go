@@ -127,12 +127,9 @@ func (c *comparer) knows(older lock.Column) bool {
 func (c *comparer) show(col lock.Column) string { return c.in(c.old, col) }
 
 func (c *comparer) in(l *lock.Layout, col lock.Column) string {
-	value := col.Type.String()
-	switch {
-	case col.Written:
-		value = "written_at"
-	case col.Type == schema.Invalid: // of a name that was removed before the last change of formats
-		value = "unknown type"
+	value := "written_at"
+	if !col.Written {
+		value = col.Type.String()
 	}
 	switch {
 	case l.Blob == layout.Protobuf:
