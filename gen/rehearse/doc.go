@@ -32,4 +32,6 @@
 //     field, each beside one that all events have; see [Losses].
 //   - Whether stored bytes of one coding can be read as another, and which of two times to live is longer, is not
 //     decided here: programs say it ([Program.Reads], [codec.Lifetime.Outlives]). Rows are opaque.
+//
+// The tests are those of package evolve: histories of schemas, each of which needs one part of the rehearsal.
 package rehearse
