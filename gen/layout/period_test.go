@@ -6,7 +6,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // periodSchema is a schema with one table, whose lines follow its ID.
@@ -37,58 +36,12 @@ func resolvePeriods(t *testing.T, table string) (*layout.Layout, string) {
 	return l, strings.Join(messages, "\n")
 }
 
-// A table that does not serve is written and not read, and is not chosen for a query.
-func TestServes(t *testing.T) {
-	const other = `
-    pattern: single_serialized
-    key: {delimiter: "#", segments: [region, time, device]}
-    family: m
-    ttl: {max_age: 400d}
-`
-	const queries = "\nqueries: {ByRegion: {by: [region], allow: {K18: a test}}}"
-	for _, tt := range []struct{ first, second, want, read string }{
-		{"", "", "by_region", "readings"},
-		{"", "    serves: false", "readings", "readings"},
-		{"    serves: false", "    serves: true", "by_region", "by_region"},
-	} {
-		l := testschema.Layout(t, periodSchema(periodTable+"bucket: 1h\n"+strings.TrimSpace(tt.first))+"  by_region:"+other+tt.second+queries)
-		compare(t, tt.want+" "+tt.read, l.Queries[0].Table.ID+" "+l.Read.ID)
-	}
-}
-
 const periodTable = `
 pattern: bucket_new_cells
 key: {delimiter: "#", segments: [region, device, bucket]}
 family: m
 ttl: {max_age: 400d}
 `
-
-func TestPeriods(t *testing.T) {
-	l, found := resolvePeriods(t, periodTable+`
-bucket: 1h
-since: 2027-01-11
-before:
-  - bucket: 1d
-    since: 2026-01-05
-  - bucket: 1w
-    table: old_readings
-    values: text`)
-	if found != "" {
-		t.Fatal(found)
-	}
-	var got []string
-	for _, p := range l.Tables[0].Periods() {
-		b := p.Bucket.Every.String()
-		got = append(got, p.ID+" "+b+" "+schema.FormatInstant(p.Since)+" "+schema.FormatInstant(p.Until))
-	}
-	compare(t, []string{
-		"readings 1h0m0s 2027-01-11 0001-01-01",
-		"readings 24h0m0s 2026-01-05 2027-01-11",
-		"old_readings 168h0m0s 0001-01-01 2026-01-05",
-	}, got)
-	compare(t, true, l.Tables[0].Older[1].Columns[0].Values.Text())
-	compare(t, false, l.Tables[0].Older[0].Columns[0].Values.Text())
-}
 
 // Layouts whose keys or families differ may follow one another; golden/diagnostics has those that are refused.
 func TestPeriodsAccepted(t *testing.T) {
