@@ -3,34 +3,11 @@ package layout_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
-
-const week = 7 * day
-
-func mustLabel(s string) codec.Label {
-	l, err := layout.ParseLabel(s)
-	if err != nil {
-		panic(err)
-	}
-	return l
-}
-
-// date parses RFC 3339; the time of day is optional.
-func date(s string) time.Time {
-	if at, err := time.Parse(time.DateOnly, s); err == nil {
-		return at
-	}
-	at, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		panic(err)
-	}
-	return at
-}
 
 func TestParseLabel(t *testing.T) {
 	for _, tt := range []struct {
@@ -55,38 +32,6 @@ func TestParseLabel(t *testing.T) {
 		if got, err := layout.ParseLabel(s); err == nil {
 			t.Errorf("%q gives %+v", s, got)
 		}
-	}
-}
-
-func TestCheckBucket(t *testing.T) {
-	for _, tt := range []struct {
-		b    codec.Bucket
-		want string // part of the advice
-	}{
-		{codec.Bucket{Label: mustLabel("2006")}, "1w"},
-		{codec.Bucket{Every: week, Months: 1, Label: mustLabel("2006")}, "either"},
-		{codec.Bucket{Every: time.Second, Label: mustLabel("unix_s")}, "1m"},
-		{codec.Bucket{Every: -week, Label: mustLabel("unix_s")}, "1m"},
-		{codec.Bucket{Every: time.Minute + 1, Label: mustLabel("unix_ns")}, "whole seconds"},
-		{codec.Bucket{Months: -1, Label: mustLabel("2006")}, "1mo"},
-		{codec.Bucket{Months: 5, Label: mustLabel("2006-01")}, "6mo"},
-		{codec.Bucket{Months: 18, Label: mustLabel("2006-01")}, "6mo"},
-		{codec.Bucket{Every: 90 * time.Minute, Label: mustLabel("2006-01-02")}, "2006-01-02-1504"},
-		{codec.Bucket{Every: 2 * time.Hour, Label: mustLabel("2006-01-02")}, "want 2006-01-02-15"},
-		{codec.Bucket{Every: 36 * time.Hour, Label: mustLabel("2006-01-02")}, "buckets of 1d12h: want 2006-01-02-15"},
-		{codec.Bucket{Every: 90 * time.Second, Label: mustLabel("2006-01-02-1504")}, "2006-01-02-150405"},
-		{codec.Bucket{Every: week, Label: mustLabel("2006-01")}, "want 2006-01-02"},
-		{codec.Bucket{Every: day, Origin: date("2021-03-01T06:00:00Z"), Label: mustLabel("2006-01-02")}, "want 2006-01-02-15"},
-		{codec.Bucket{Every: day, Origin: date("2021-03-01T06:00:00.5Z"), Label: mustLabel("unix_ms")}, "whole seconds"},
-		{codec.Bucket{Every: day, Origin: date("1969-03-01"), Label: mustLabel("day%d")}, "1970"},
-		{codec.Bucket{Every: day, Label: mustLabel("iso_week")}, "1w"},
-		{codec.Bucket{Months: 1, Label: mustLabel("iso_week")}, "1w"},
-		{codec.Bucket{Every: week, Origin: date("2021-03-02"), Label: mustLabel("iso_week")}, "Monday"},
-		{codec.Bucket{Months: 6, Label: mustLabel("2006")}, "2006-01"},
-		{codec.Bucket{Months: 12, Origin: date("2021-03-01"), Label: mustLabel("2006")}, "2006-01"},
-		{codec.Bucket{Months: 1, Origin: date("2021-03-05"), Label: mustLabel("2006-01")}, "2021-03-01"},
-	} {
-		assert.Contains(t, tt.want, layout.CheckBucket(tt.b), tt.b)
 	}
 }
 

@@ -41,6 +41,31 @@ tables:
 	return layout.Resolve(s)
 }
 
+// TestBest checks which of two tables answers a query, whichever is listed first: the one that reads fewer rows, and of equals
+// the one that keeps events longer.
+func TestBest(t *testing.T) {
+	const byLine, byHost, whole = "region, line, bucket, host", "host, bucket, region, line", "region, line, host, bucket"
+	const salted = "{hash: [region, line, host], buckets: 16}, bucket, region, line, host"
+	table := func(id, segments, age string) string {
+		return strings.NewReplacer("  t:", "  "+id+":", "30d", age).Replace(queryTable("bucket_new_cells", segments))
+	}
+	for _, test := range []struct{ by, want, other string }{
+		{"region, line", table("long", byLine, "365d"), table("short", byLine, "1d")},
+		{"region, line", table("short", byLine, "1d"), table("long", byHost, "365d")},
+		{"", table("long", byHost, "365d"), table("short", byLine, "1d")},
+		{"", table("salted", salted, "30d"), table("whole", whole, "30d")},
+		{"", table("salted", salted, "30d"), table("whole", whole, "365d")},
+		{"", table("long", "host, line, region, bucket", "365d"), table("short", whole, "1d")},
+	} {
+		for _, tables := range []string{test.want + test.other, test.other + test.want} {
+			l, found := ask(t, "{by: ["+test.by+"]}", tables)
+			if len(found) != 0 || !strings.HasPrefix(test.want, "  "+l.Queries[0].Table.ID+":") {
+				t.Errorf("by [%s]: %s, %v, want %s", test.by, l.Queries[0].Table.ID, found, test.want)
+			}
+		}
+	}
+}
+
 // TestUnanswered checks that the message says for each table why it cannot answer; TestProposals follows the hint.
 func TestUnanswered(t *testing.T) {
 	for _, test := range []struct{ segments, by, why, hint string }{
