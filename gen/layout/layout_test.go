@@ -20,6 +20,18 @@ func cells(bucket, ttl string) string {
 `, bucket, ttl)
 }
 
+func TestMaxCells(t *testing.T) {
+	for _, test := range []struct {
+		precision, bucket string
+		want              int64
+	}{
+		{"1m", "1h", 60}, {"1m", "1w", 10080}, {"1ms", "1m", 60_000}, {"1h", "1mo", 31 * 24}, {"1d", "1y", 366}, {"1h", "1h", 1},
+	} {
+		l := testschema.Tables(t, test.precision, cells(test.bucket, "{keep: forever}"))
+		compare(t, test.want, l.Tables[0].MaxCells, test.bucket, test.precision)
+	}
+}
+
 func TestRetention(t *testing.T) {
 	for ttl, want := range map[string]codec.Retention{
 		"{keep: forever}": nil,
