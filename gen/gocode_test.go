@@ -46,6 +46,7 @@ func TestComment(t *testing.T) {
 		"":                   "//",
 		"text ":              "// text",
 		"\tcode":             "//\tcode",
+		"\t \tcode":          "//\tcode",
 		"a\nb\rc\x00d\u2028": "// a b c d",
 		"\u202eevil":         "// \ufffdevil",
 		"+build ignore":      `// \+build ignore`,
