@@ -1,6 +1,7 @@
 package designer_test
 
 import (
+	_ "embed"
 	"strings"
 	"testing"
 
@@ -14,30 +15,15 @@ import (
 	"github.com/btgen-dev/btgen/golden/testbrowser"
 )
 
-// inspect finds the faults of a page: truncated text in a drawing, a page that is wider than its
-// window, and text with little contrast. WCAG 2.1 requires a contrast of 4.5 for text (success
-// criterion 1.4.3).
-const inspect = `for (const text of document.querySelectorAll("svg text")) {
-  const box = text.getBBox(), view = text.ownerSVGElement.viewBox.baseVal;
-  if (box.x < -0.5 || box.y < -0.5 || box.x + box.width > view.width + 0.5 || box.y + box.height > view.height + 0.5)
-    faults.push("cut off: " + text.textContent);
-}
-for (const box of document.querySelectorAll(".panel, .beside > section" + (window.innerWidth > 1200 ? ", .scroll" : "")))
-  if (box.scrollWidth > box.clientWidth + 1) faults.push("wider than its column, " + box.scrollWidth + " of " + box.clientWidth + " pixels: " + box.textContent.trim().slice(0, 40));
-if (document.documentElement.scrollWidth > window.innerWidth)
-  faults.push("a page of " + document.documentElement.scrollWidth + " pixels in a window of " + window.innerWidth);
-const style = getComputedStyle(document.documentElement);
-function luminance(name) {
-  const n = parseInt(style.getPropertyValue(name).trim().slice(1), 16);
-  const [r, g, b] = [n >> 16, n >> 8 & 255, n & 255].map(c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-for (const [text, behind] of [["fg", "bg"], ["fg", "card"], ["muted", "bg"], ["muted", "card"], ["good", "card"], ["bad", "bg"], ["warn", "bg"],
-    ...[0, 1, 2, 3, 4].map(i => ["s" + i, "bg"])]) {
-  const [light, dark] = [luminance("--" + text), luminance("--" + behind)].sort((a, b) => b - a);
-  const contrast = (light + 0.05) / (dark + 0.05);
-  if (!(contrast >= 4.5)) faults.push("contrast of " + text + " on " + behind + ": " + contrast);
-}`
+// inspect finds the faults of a page.
+//
+//go:embed testdata/inspect.js
+var inspect string
+
+// edits goes through the page while acts edit the schema.
+//
+//go:embed testdata/edits.js
+var edits string
 
 // explained returns an explanation of schemas without errors, with simulations.
 func explained(t *testing.T, pattern string) *explain.Explanation {
@@ -50,7 +36,7 @@ func explained(t *testing.T, pattern string) *explain.Explanation {
 }
 
 // TestBrowser displays explanations and a comparison in a headless Chromium, in light and dark
-// mode, wide and narrow. testdata/screenshot.sh takes screenshots of them.
+// mode, wide and narrow.
 func TestBrowser(t *testing.T) {
 	browser := testbrowser.New(t)
 	compared := explain.Compare(explained(t, "balloon_new_cells.yaml"), explained(t, "seismic_tremors.yaml"))
@@ -89,21 +75,7 @@ func TestDesigner(t *testing.T) {
 	}
 	for _, look := range testbrowser.Looks {
 		good()
-		shown := browser.Visit(t, "http://"+l.Addr().String()+"/", look, acts, `
-const heading = () => document.querySelector("main h2");
-shown.push(document.title, heading().textContent, document.querySelector(".state summary").textContent);
-heading().scrollIntoView();
-await until("scrolled", () => Math.abs(heading().getBoundingClientRect().top) < 2);
-await act("mistake");
-await until("errors", () => document.querySelector(".bad pre"));
-shown.push(document.title, heading().textContent, document.querySelector(".old").textContent);
-if (Math.abs(heading().getBoundingClientRect().top) > 2) faults.push("jumped to " + heading().getBoundingClientRect().top);
-if (document.querySelector("img")) faults.push("an image");
-scrollTo(0, 0);
-`+inspect+`
-await act("good");
-await until("no errors", () => !document.querySelector(".bad"));
-shown.push(document.title);`)
+		shown := browser.Visit(t, "http://"+l.Addr().String()+"/", look, acts, strings.Replace(edits, "INSPECT", inspect, 1))
 		want := "BalloonNewCells on Bigtable\nTable balloon_new_cells: bucket_new_cells\n1 change since btgen.lock\n" +
 			"✗ BalloonNewCells on Bigtable\nTable balloon_new_cells: bucket_new_cells\nBelow is the last version without errors.\nBalloonNewCells on Bigtable"
 		assert.Same(t, want, shown, look)

@@ -24,12 +24,8 @@ doc: Readings %s
 series: {host: string}
 fields: {value: int64}
 tables:
-  events:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1h
-    family: m
-    ttl: {max_age: 30d}
+  events: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1h, family: m,
+    ttl: {max_age: 30d}}
 `
 
 // documentOf explains a schema.
