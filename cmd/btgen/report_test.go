@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,8 +34,8 @@ var reported = diag.List{
 	},
 }
 
-// TestReports compares reports with testdata/report.txtar, which has only the results of SARIF: it also lists all rules. No text
-// of a schema becomes markup, or ends a table, a block or a line.
+// TestReports compares reports with a golden file, which has only the results of SARIF: a log also lists all rules. No
+// text of a schema becomes markup, or ends a table, a block or a line.
 func TestReports(t *testing.T) {
 	const file = "testdata/report/reports.txtar"
 	inJSON, err := report.JSON(reported)
@@ -54,6 +55,9 @@ func TestReports(t *testing.T) {
 		t.Errorf("nothing is %s, %v", got, err)
 	}
 }
+
+// ruleIndex matches the place of a rule in a log.
+var ruleIndex = regexp.MustCompile(`\s*"ruleIndex": \d+,`)
 
 // sarifResults returns the results in a log, which is valid according to SARIF's JSON Schema, and has all rules.
 func sarifResults(t *testing.T) []byte {
@@ -97,7 +101,7 @@ func sarifResults(t *testing.T) []byte {
 			}
 			must(t, json.Unmarshal(result, &of))
 			assert.Same(t, of.RuleID, driver.Rules[of.RuleIndex].ID)
-			out.Write(result)
+			out.Write(ruleIndex.ReplaceAll(result, nil)) // which other rules change
 			out.WriteByte('\n')
 		}
 	}
