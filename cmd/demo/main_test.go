@@ -81,33 +81,6 @@ func TestDemoOfOldCode(t *testing.T) {
 	}
 }
 
-// TestDemoData compares the counts of the demo with the lines of its data.
-func TestDemoData(t *testing.T) {
-	hours, err := loadHours("../..")
-	must(t, err)
-	days, err := loadDays("../..")
-	must(t, err)
-	for name, events := range map[string]int{"seattle-weather-hourly-normals.csv": len(hours), "weather.csv": len(days)} {
-		text, err := os.ReadFile(filepath.Join("../../generated/examples/testdata", name))
-		must(t, err)
-		if lines := bytes.Count(text, []byte("\n")) - 1; lines != events {
-			t.Errorf("%s: %d events of %d lines", name, events, lines)
-		}
-	}
-}
-
-// TestNumberFormats checks the formats of sizes and counts.
-func TestNumberFormats(t *testing.T) {
-	for want, got := range map[string]string{
-		"0": number(0), "999": number(999), "1,000": number(1000), "1,234,567": number(1234567),
-		"999 bytes": bytesOf(999), "1 kB": bytesOf(1000), "1.23 MB": bytesOf(1234567),
-	} {
-		if got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}
-
 // TestDemoServes opens the page of the demo.
 func TestDemoServes(t *testing.T) {
 	testlong.Skip(t, "builds btgen-live")
