@@ -1,4 +1,4 @@
-package verify
+package main_test
 
 import (
 	"context"
@@ -9,12 +9,15 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
+
+// The tests of package verify stand here: a test program of their own would link the client.
 
 // readings is a schema that tests edit.
 const readings = `btgen: v1
@@ -56,13 +59,13 @@ func written(t *testing.T, yaml string) *storetest.Bigtable {
 }
 
 // schemaOf returns a schema and its table.
-func schemaOf(t *testing.T, yaml string) Schema {
+func schemaOf(t *testing.T, yaml string) verify.Schema {
 	t.Helper()
 	l := dynamictest.Resolve(t, []byte(yaml))
-	return Schema{Layout: l, Table: l.Tables[0]}
+	return verify.Schema{Layout: l, Table: l.Tables[0]}
 }
 
-var usual = Options{Rows: 100, Timeout: time.Minute}
+var usual = verify.Options{Rows: 100, Timeout: time.Minute}
 
 // Data is readable by the schema that wrote it, and data that an edit makes unreadable is
 // attributed to that edit.
@@ -92,7 +95,7 @@ func TestEdits(t *testing.T) {
 				t.Fatal("nothing edited")
 			}
 			b := written(t, yaml)
-			got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, edited)}, usual)
+			got, err := verify.Table(t.Context(), b.Client, []verify.Schema{schemaOf(t, edited)}, usual)
 			must(t, err)
 			if got.Rows.String() != c.keys || got.Columns.String() != c.columns || got.Values.String() != c.values {
 				t.Errorf("row keys %s, columns %s, values %s; want %s, %s, %s", got.Rows, got.Columns, got.Values, c.keys, c.columns, c.values)
@@ -111,7 +114,7 @@ func TestOthers(t *testing.T) {
 	m.Set("m", "other", bigtable.Time(at), []byte("x"))
 	m.Set("m", "pressure", bigtable.Time(at.Add(48*time.Hour)), make([]byte, 8))
 	must(t, b.Client.Open("readings").Apply(t.Context(), "oslo#3#2026-03-05", m))
-	got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, cells)}, usual)
+	got, err := verify.Table(t.Context(), b.Client, []verify.Schema{schemaOf(t, cells)}, usual)
 	must(t, err)
 	text := fmt.Sprint(got.Findings)
 	if len(got.Findings) != 2 || !strings.Contains(text, "no such column") || !strings.Contains(text, "not in the bucket") {
@@ -123,16 +126,16 @@ func TestOthers(t *testing.T) {
 // context are errors.
 func TestLimits(t *testing.T) {
 	b := written(t, cells)
-	schemas := []Schema{schemaOf(t, cells)}
-	got, err := Table(t.Context(), b.Client, schemas, Options{Rows: 3, Timeout: time.Minute})
+	schemas := []verify.Schema{schemaOf(t, cells)}
+	got, err := verify.Table(t.Context(), b.Client, schemas, verify.Options{Rows: 3, Timeout: time.Minute})
 	if err != nil || got.Rows.Total != 3 {
 		t.Errorf("%d rows, %v", got.Rows.Total, err)
 	}
-	_, err = Table(t.Context(), b.Client, schemas, Options{Prefix: "no_", Rows: 3, Timeout: time.Minute})
-	assert.Is(t, ErrNoTable, err)
+	_, err = verify.Table(t.Context(), b.Client, schemas, verify.Options{Prefix: "no_", Rows: 3, Timeout: time.Minute})
+	assert.Is(t, verify.ErrNoTable, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Table(ctx, b.Client, schemas, usual); err == nil {
+	if _, err := verify.Table(ctx, b.Client, schemas, usual); err == nil {
 		t.Error("no error")
 	}
 }
@@ -185,7 +188,7 @@ tables:
 				must(t, b.Client.Open("readings").Apply(t.Context(), key, m))
 			}
 			edited := strings.NewReplacer("TIME", c.time, "TTL", c.ttl).Replace(yaml)
-			got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, edited)}, usual)
+			got, err := verify.Table(t.Context(), b.Client, []verify.Schema{schemaOf(t, edited)}, usual)
 			must(t, err)
 			if got.Times.String() != c.want || got.Values.String() != "100% of 20" || c.guess == "" != (len(got.Findings) == 0) || !strings.Contains(fmt.Sprint(got.Findings), c.guess) {
 				t.Errorf("times %s, values %s, %+v", got.Times, got.Values, got.Findings)

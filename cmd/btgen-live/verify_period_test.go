@@ -1,10 +1,11 @@
-package verify
+package main_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
@@ -23,11 +24,11 @@ func TestEarlierLayouts(t *testing.T) {
 		{"hours, and days before", hours + "    since: 2027-01-11\n    before: [{bucket: 1d}]\n", true},
 	} {
 		l := dynamictest.Resolve(t, []byte(tt.yaml))
-		var schemas []Schema
+		var schemas []verify.Schema
 		for _, p := range l.AllPeriods() {
-			schemas = append(schemas, Schema{Layout: dynamic.New(l).Layout(), Table: p})
+			schemas = append(schemas, verify.Schema{Layout: dynamic.New(l).Layout(), Table: p})
 		}
-		report, err := Table(t.Context(), b.Client, schemas, Options{Rows: 100, Timeout: time.Minute})
+		report, err := verify.Table(t.Context(), b.Client, schemas, verify.Options{Rows: 100, Timeout: time.Minute})
 		must(t, err)
 		assert.Same(t, tt.readable, len(report.Findings) == 0 && report.Rows.Total > 0, tt.name, report)
 	}

@@ -1,4 +1,4 @@
-package verify
+package main_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -17,9 +18,9 @@ import (
 func TestWindows(t *testing.T) {
 	yaml := strings.NewReplacer("PATTERN", "bucket_new_cells", "TIME", "bucket", "BUCKET", "bucket: 1d\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}").Replace(kept)
 	b, schema := written(t, yaml), schemaOf(t, yaml)
-	verify := func(want string, findings ...string) {
+	verified := func(want string, findings ...string) {
 		t.Helper()
-		got, err := Table(t.Context(), b.Client, []Schema{schema}, usual)
+		got, err := verify.Table(t.Context(), b.Client, []verify.Schema{schema}, usual)
 		must(t, err)
 		if got.Windows.String() != want || len(got.Findings) != len(findings) {
 			t.Fatalf("%s, %+v", got.Windows, got.Findings)
@@ -30,7 +31,7 @@ func TestWindows(t *testing.T) {
 			}
 		}
 	}
-	verify("0 of 0")
+	verified("0 of 0")
 	s := dynamic.New(schema.Layout)
 	now := func() time.Time { return at.AddDate(0, 0, 2) }
 	roll := func() {
@@ -40,12 +41,12 @@ func TestWindows(t *testing.T) {
 		}
 	}
 	roll()
-	verify("100% of 10")
+	verified("100% of 10")
 	// A program without the rollup writes an event.
 	older := dynamic.New(schemaOf(t, strings.NewReplacer("PATTERN", "bucket_new_cells", "TIME", "bucket", "BUCKET", "bucket: 1d").Replace(kept)).Layout)
 	event := dynamic.Event{Series: []any{"oslo", int64(3)}, Time: at.Add(3 * time.Hour), Values: []any{int64(5), "critical", "n"}}
 	must(t, older.NewWriter(b.Client, store.WriterOptions{Now: now}).Write(t.Context(), event))
-	verify("90% of 10", "2026-03-05T15:00:00Z")
+	verified("90% of 10", "2026-03-05T15:00:00Z")
 	key := firstKey(t, b.Client.Open("readings"))
 	row, err := b.Client.Open("readings").ReadRow(t.Context(), key)
 	must(t, err)
@@ -54,7 +55,7 @@ func TestWindows(t *testing.T) {
 		m.Set("h", strings.TrimPrefix(run.Column, "h:"), run.Timestamp, run.Value[1:])
 	}
 	must(t, b.Client.Open("readings").Apply(t.Context(), key, m))
-	verify("80% of 10", "", "")
+	verified("80% of 10", "", "")
 	roll() // replaces both
-	verify("100% of 10")
+	verified("100% of 10")
 }

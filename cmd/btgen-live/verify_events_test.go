@@ -1,4 +1,4 @@
-package verify
+package main_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
 )
@@ -57,7 +58,7 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 				must(t, err)
 				damage(t, table, damaged)
 				events := readable(t, b.Client, s)
-				got, err := Table(t.Context(), b.Client, []Schema{s}, usual)
+				got, err := verify.Table(t.Context(), b.Client, []verify.Schema{s}, usual)
 				must(t, err)
 				assert.Same(t, events, got.Events.Readable, got.Events)
 				assert.Same(t, len(got.Findings) == 0, events == 20, events, got.Findings)
@@ -67,7 +68,7 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 }
 
 // readable returns how many of the events that [written] writes the reader returns without an error.
-func readable(t *testing.T, client *bigtable.Client, s Schema) (n int) {
+func readable(t *testing.T, client *bigtable.Client, s verify.Schema) (n int) {
 	r := dynamic.New(s.Layout).NewReader(client)
 	for sensor := range 10 {
 		for _, err := range r.Read(t.Context(), dynamic.Series([]any{"oslo", int64(sensor)}), time.Time{}, at.AddDate(1, 0, 0)) {
@@ -100,7 +101,7 @@ func TestCutRows(t *testing.T) {
 		want  string
 	}{{0, "all 10 rows"}, {6, "all 10 rows"}, {5, "all 10 rows; of 10 rows, only the first 5 cells"}} {
 		most := 0
-		got, err := Sample(t.Context(), b.Client.OpenTable("readings"), Sampling{Rows: 100, RowCells: c.cells, Timeout: time.Minute}, func(row bigtable.Row) bool {
+		got, err := verify.Sample(t.Context(), b.Client.OpenTable("readings"), verify.Sampling{Rows: 100, RowCells: c.cells, Timeout: time.Minute}, func(row bigtable.Row) bool {
 			most = max(most, len(row["m"]))
 			return true
 		})

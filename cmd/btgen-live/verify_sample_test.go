@@ -1,4 +1,4 @@
-package verify
+package main_test
 
 import (
 	"context"
@@ -11,9 +11,14 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
+
+// The limits of a sample: places of a round, attempts to cut, and about what a cell takes of memory.
+const maxPlaces, maxCuts, cellBytes = 32, 100, 250
 
 // server is a table that samples row keys in its own way, and counts.
 type server struct {
@@ -127,7 +132,7 @@ func TestSpread(t *testing.T) {
 func checkSpread(t *testing.T, name string, s *server, keys []string, n int) {
 	t.Helper()
 	var read []string
-	got, err := Sample(t.Context(), s, Sampling{Rows: n, Timeout: time.Minute}, func(r bigtable.Row) bool {
+	got, err := verify.Sample(t.Context(), s, verify.Sampling{Rows: n, Timeout: time.Minute}, func(r bigtable.Row) bool {
 		read = append(read, r.Key())
 		return true
 	})
@@ -150,7 +155,7 @@ func checkSpread(t *testing.T, name string, s *server, keys []string, n int) {
 		t.Errorf("%s: %d rows at %d places", name, n, places)
 	case probes > 3*maxCuts, n <= 10 && probes > 50, s.requests > 800:
 		t.Errorf("%s: %d rows are read for their keys, %d requests", name, probes, s.requests)
-	case s.keys == nil && (got.First != show(keys[0]) || got.Last != show(keys[len(keys)-1])):
+	case s.keys == nil && (got.First != sample.ShowKey(keys[0]) || got.Last != sample.ShowKey(keys[len(keys)-1])):
 		t.Errorf("%s: first %s, last %s", name, got.First, got.Last)
 	}
 }
@@ -171,9 +176,9 @@ func runs(all, read []string) (n int) {
 // A sample of large rows is spread, too: the first ones do not take all of the bytes.
 func TestSpreadBytes(t *testing.T) {
 	table := filled(t, keysOf("k%04d", 2000))
-	s := Sampling{Rows: 1000, Bytes: 100 * (cellBytes + len("m:state") + 1), Filter: bigtable.PassAllFilter(), Timeout: time.Minute}
+	s := verify.Sampling{Rows: 1000, Bytes: 100 * (cellBytes + len("m:state") + 1), Filter: bigtable.PassAllFilter(), Timeout: time.Minute}
 	var read []string
-	got, err := Sample(t.Context(), &server{TableAPI: table}, s, func(r bigtable.Row) bool {
+	got, err := verify.Sample(t.Context(), &server{TableAPI: table}, s, func(r bigtable.Row) bool {
 		read = append(read, r.Key())
 		return true
 	})
@@ -190,7 +195,7 @@ func TestSampleRanges(t *testing.T) {
 	table := filled(t, keys)
 	for _, n := range []int{1, 10, 500, 10_000} {
 		s, rows := &server{TableAPI: table}, 0
-		got, err := Sample(t.Context(), s, Sampling{Rows: n, Filter: KeysOnly, Timeout: time.Minute, Read: func(start, end string) error {
+		got, err := verify.Sample(t.Context(), s, verify.Sampling{Rows: n, Filter: verify.KeysOnly, Timeout: time.Minute, Read: func(start, end string) error {
 			for _, key := range keys {
 				if key >= start && (end == "" || key < end) {
 					rows++
@@ -208,7 +213,7 @@ func TestSampleRanges(t *testing.T) {
 func TestSpreadPrefix(t *testing.T) {
 	table := filled(t, slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
 	for prefix, want := range map[string]string{"b": "all 100 rows", "b00": "all 10 rows", "b007": "all 1 row", "d": "all 0 rows"} {
-		got, err := Sample(t.Context(), table, Sampling{Rows: 1000, Prefix: prefix, Timeout: time.Minute}, func(r bigtable.Row) bool {
+		got, err := verify.Sample(t.Context(), table, verify.Sampling{Rows: 1000, Prefix: prefix, Timeout: time.Minute}, func(r bigtable.Row) bool {
 			if !strings.HasPrefix(r.Key(), prefix) {
 				t.Errorf("row %s", r.Key())
 			}
@@ -224,10 +229,10 @@ func TestSpreadPrefix(t *testing.T) {
 // fails, however many places are left.
 func TestSampleEnds(t *testing.T) {
 	table := filled(t, keysOf("k%04d", 500))
-	sampling := Sampling{Rows: 20, Timeout: time.Minute}
+	sampling := verify.Sampling{Rows: 20, Timeout: time.Minute}
 	for _, wanted := range []int{1, 2, 5, 19} {
 		s, rows := &server{TableAPI: table}, 0
-		got, err := Sample(t.Context(), s, sampling, func(bigtable.Row) bool {
+		got, err := verify.Sample(t.Context(), s, sampling, func(bigtable.Row) bool {
 			rows++
 			return rows < wanted
 		})
@@ -236,11 +241,11 @@ func TestSampleEnds(t *testing.T) {
 		}
 	}
 	whole := &server{TableAPI: table}
-	_, err := Sample(t.Context(), whole, sampling, all)
+	_, err := verify.Sample(t.Context(), whole, sampling, all)
 	must(t, err)
 	for i := range whole.requests {
 		s := &server{TableAPI: whole.TableAPI, fails: i + 1}
-		if _, err := Sample(t.Context(), s, sampling, all); !errors.Is(err, errServer) || s.requests != i+1 {
+		if _, err := verify.Sample(t.Context(), s, sampling, all); !errors.Is(err, errServer) || s.requests != i+1 {
 			t.Errorf("request %d of %d fails: %d requests, %v", i+1, whole.requests, s.requests, err)
 		}
 	}
@@ -252,7 +257,7 @@ func TestSampleRequests(t *testing.T) {
 	table := filled(t, slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
 	requests := func(prefix string, keys ...string) int {
 		s := &server{TableAPI: table, keys: keys}
-		if _, err := Sample(t.Context(), s, Sampling{Rows: 50, Prefix: prefix, Timeout: time.Minute}, all); err != nil {
+		if _, err := verify.Sample(t.Context(), s, verify.Sampling{Rows: 50, Prefix: prefix, Timeout: time.Minute}, all); err != nil {
 			t.Fatal(err)
 		}
 		return s.requests
@@ -283,7 +288,7 @@ func TestSkewed(t *testing.T) {
 		put(t, b, name, slices.Concat(good, bad))
 		for _, keys := range [][]string{nil, {good[1]}, {good[100], good[200], good[300]}} {
 			table := &server{TableAPI: b.Client.OpenTable(name), keys: keys}
-			got, err := Table(t.Context(), opened{table}, []Schema{schemaOf(t, cells)}, Options{Rows: 1000, Timeout: time.Minute})
+			got, err := verify.Table(t.Context(), opened{table}, []verify.Schema{schemaOf(t, cells)}, verify.Options{Rows: 1000, Timeout: time.Minute})
 			if err != nil || got.Rows.Total > 1000 || got.Rows.Readable == got.Rows.Total || got.Rows.Readable == 0 {
 				t.Errorf("%s, %d keys: %+v, %v", name, len(keys), got.Rows, err)
 			}
