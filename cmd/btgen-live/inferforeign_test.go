@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,19 +83,10 @@ func eventsOfCSV(t *testing.T, text string, flags []string) (string, error) {
 	if code > 1 {
 		return "", errors.New(stderr)
 	}
-	in, args, err := inferredReader([]byte(schema), s)
-	if err != nil {
-		return "", fmt.Errorf("%q: %w", args, err)
-	}
+	events, err := s.events(schema)
 	var b strings.Builder
-	for {
-		e, _, err := in.Next()
-		if err == io.EOF {
-			return b.String(), nil
-		}
-		if err != nil {
-			return b.String(), err
-		}
+	for _, e := range events {
 		fmt.Fprintln(&b, e.Time.Format(time.RFC3339), e.Series, e.Values)
 	}
+	return b.String(), err
 }

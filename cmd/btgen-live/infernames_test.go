@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -296,14 +297,29 @@ func runInferred(t *testing.T, s namedSample) error {
 	case code != 0:
 		return fmt.Errorf("infer: %s", stderr)
 	}
-	reader, args, err := inferredReader([]byte(stdout), s)
+	events, err := s.events(stdout)
 	if err != nil {
-		return fmt.Errorf("%q: %w", args, err)
+		return err
 	}
-	if err := complete(reader, s.empty); err != nil {
-		return fmt.Errorf("%q: %w\n%s", args, err, stdout)
+	if err := complete(events, s.empty); err != nil {
+		return fmt.Errorf("%w\n%s", err, stdout)
 	}
 	return nil
+}
+
+// events returns the events of the sample that the command in a schema reads.
+func (s namedSample) events(schema string) (out []dynamic.Event, err error) {
+	in, args, err := inferredReader([]byte(schema), s)
+	for err == nil {
+		var e dynamic.Event
+		if e, _, err = in.Next(); err == nil {
+			out = append(out, e)
+		}
+	}
+	if err == io.EOF {
+		return out, nil
+	}
+	return out, fmt.Errorf("%q: %w\n%s", args, err, schema)
 }
 
 // inferredReader returns the reader of a sample that the command in a schema has, and the arguments of the command.
@@ -339,14 +355,12 @@ func inferredReader(schema []byte, s namedSample) (format.Reader, []string, erro
 	return reader, args, err
 }
 
-// complete returns an error unless a reader returns the events of a sample with all of their values, and with
-// fields without one.
-func complete(in format.Reader, empty int) error {
-	for i := range sampleEvents {
-		e, _, err := in.Next()
-		if err != nil {
-			return err
-		}
+// complete returns an error unless events are those of a sample with all of their values, and with fields without one.
+func complete(events []dynamic.Event, empty int) error {
+	if len(events) != sampleEvents {
+		return fmt.Errorf("%d events: %v", len(events), events)
+	}
+	for i, e := range events {
 		seconds := []int64{firstTime, secondTime}[i%2]
 		if e.Time.Unix() != seconds {
 			return fmt.Errorf("event %d at %v", i, e.Time)
@@ -354,9 +368,6 @@ func complete(in format.Reader, empty int) error {
 		if err := hasValues(&e, i, empty); err != nil {
 			return fmt.Errorf("event %d: %w", i, err)
 		}
-	}
-	if e, _, err := in.Next(); err == nil {
-		return fmt.Errorf("one more event: %v", e)
 	}
 	return nil
 }

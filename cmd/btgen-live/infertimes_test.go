@@ -182,14 +182,9 @@ func TestInferredLayouts(t *testing.T) {
 					t.Errorf("%q: %s", s.flags, stderr)
 					continue
 				}
-				reader, args, err := inferredReader([]byte(stdout), s)
-				if err != nil {
-					t.Errorf("%q: %v", args, err)
-					continue
-				}
 				want, _ := time.Parse(layout, time.Date(2026, 3, day, 15, 4, 0, 0, time.UTC).Format(layout))
-				if e, _, err := reader.Next(); err != nil || !e.Time.Equal(want) {
-					t.Errorf("%q: %v %v, want %s", args, e.Time, err, want)
+				if events, err := s.events(stdout); err != nil || !events[0].Time.Equal(want) {
+					t.Errorf("%q: %v %v, want %s", s.flags, events, err, want)
 				}
 			}
 		}
@@ -217,15 +212,13 @@ func TestInferredParts(t *testing.T) {
 			}
 			s.flags = append([]string{"--format", of}, c.flags...)
 			stdout, stderr, _ := inferSample(t, s)
-			reader, args, err := inferredReader([]byte(stdout), s)
-			if err != nil {
-				t.Errorf("%s: %q: %v %s", of, args, err, stderr)
-				continue
+			events, err := s.events(stdout)
+			if err != nil || len(events) != 2 {
+				t.Errorf("%s: %v: %v %s", of, events, err, stderr)
 			}
-			for i := range 2 {
-				want := time.Date(2026, 3, 1, 12, 0, 30+i, 0, time.UTC)
-				if e, _, err := reader.Next(); err != nil || !e.Time.Equal(want) || e.Series[0] != c.series {
-					t.Errorf("%s: %q: %v %v, want %s of %s\n%s", of, args, e, err, want, c.series, stdout)
+			for i, e := range events {
+				if want := time.Date(2026, 3, 1, 12, 0, 30+i, 0, time.UTC); !e.Time.Equal(want) || e.Series[0] != c.series {
+					t.Errorf("%s: %v, want %s of %s\n%s", of, e, want, c.series, stdout)
 				}
 			}
 		}

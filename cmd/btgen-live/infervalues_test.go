@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -125,19 +124,15 @@ func loadValues(t *testing.T, s namedSample, texts []string) error {
 	if code != 0 {
 		return fmt.Errorf("infer: %s", stderr)
 	}
-	reader, _, err := inferredReader([]byte(stdout), s)
-	if err != nil {
-		return err
+	events, err := s.events(stdout)
+	if err != nil || len(events) != len(texts) {
+		return fmt.Errorf("%d events of %d: %v", len(events), len(texts), err)
 	}
 	before, _, _ := strings.Cut(stdout, "\n  v: ")
 	asks := strings.HasPrefix(before[strings.LastIndexByte(before, '\n')+1:], "  # ?")
-	for _, text := range texts {
-		e, _, err := reader.Next()
-		if err != nil {
-			return fmt.Errorf("%w\n%s", err, stdout)
-		}
+	for i, text := range texts {
 		printed := ""
-		switch v := e.Values[0].(type) {
+		switch v := events[i].Values[0].(type) {
 		case time.Time:
 			printed = v.Format(time.RFC3339)
 		case float64:
@@ -150,9 +145,6 @@ func loadValues(t *testing.T, s namedSample, texts []string) error {
 		if !asks && !keeps(text, printed, texts) {
 			return fmt.Errorf("%q is %s\n%s", text, printed, stdout)
 		}
-	}
-	if _, _, err := reader.Next(); err != io.EOF {
-		return fmt.Errorf("after the events: %v", err)
 	}
 	return nil
 }
@@ -177,16 +169,12 @@ func TestInferredMissing(t *testing.T) {
 					t.Errorf("%s: %q: %s%s", of, s.flags, stdout, stderr)
 					continue
 				}
-				reader, _, err := inferredReader([]byte(stdout), s)
-				for i := range texts {
-					if err != nil {
-						t.Errorf("%s: %q: %v\n%s", of, null, err, stdout)
-						break
-					}
-					e, _, failed := reader.Next()
-					if err = failed; err == nil && (e.Values[0] == nil) != (i%2 == 1) {
-						t.Errorf("%s: %q is %v", of, texts[i], e.Values[0])
-					}
+				events, err := s.events(stdout)
+				if err != nil || len(events) != len(texts) {
+					t.Errorf("%s: %q: %d events, %v", of, null, len(events), err)
+				}
+				for i, e := range events {
+					assert.Same(t, i%2 == 1, e.Values[0] == nil, of, texts[i])
 				}
 			}
 		}
@@ -218,14 +206,8 @@ func TestInferredHeaders(t *testing.T) {
 					s.flags = append(s.flags, flag[1:]...)
 					stdout, stderr, code = inferSample(t, s)
 				}
-				reader, args, err := inferredReader([]byte(stdout), s)
-				if err != nil || code != 0 {
-					t.Errorf("%s: %s in column %d: %q: %v %s", of, f.name, place, args, err, stderr)
-					continue
-				}
-				for range texts {
-					_, _, err := reader.Next()
-					assert.Is(t, nil, err, of, f.name, place)
+				if events, err := s.events(stdout); err != nil || code != 0 || len(events) < len(texts) {
+					t.Errorf("%s: %s in column %d: %d events, %v %s", of, f.name, place, len(events), err, stderr)
 				}
 			}
 		}
