@@ -153,18 +153,24 @@ func apiCases(t *testing.T) map[string]*api {
 	m.Set("m", "value", bigtable.Time(servedStart.Add(7*time.Hour)), []byte("?"))
 	must(t, damaged.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
 	return map[string]*api{
-		"everything":     apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3), []dynamic.Event{odd})),
-		"refusals":       apiOf(t, servedSchema, readings("berlin", 1, time.Minute, 200)),
-		"charts":         apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 24*200), readings("paris", 2, time.Hour, 48))),
-		"precision":      apiOf(t, of("fields:", "time: {precision: 1m}\nfields:"), nil),
-		"prefix_first":   apiOf(t, servedSchema, cities),
-		"prefix_salted":  apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, {name: city, escape: true}, sensor, bucket]`), cities),
-		"prefix_second":  apiOf(t, keyed(`[sensor, {name: city, escape: true}, bucket]`), cities),
-		"prefix_behind":  apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, bucket, {name: city, escape: true}, sensor]`), cities),
-		"row_escaped":    apiOf(t, servedSchema, readings("ber#lin", 1, 12*time.Hour, 3)),
-		"row_damaged":    damaged,
-		"row_text":       apiOf(t, of("    family: m", "    family: m\n    values: text"), few),
-		"row_serialized": apiOf(t, of("bucket_new_cells", "bucket_serialized", "    family: m", "    family: m\n    blob: {column: e, format: json}"), few),
+		"everything": apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3), []dynamic.Event{odd})),
+		"refusals":   apiOf(t, servedSchema, readings("berlin", 1, time.Minute, 200)),
+		"charts":     apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 24*200), readings("paris", 2, time.Hour, 48))),
+		"infinity": apiOf(t, servedSchema, []dynamic.Event{
+			{Series: []any{"a b&c=d", int64(12345678)}, Time: servedStart, Values: []any{math.NaN(), int64(1<<60 + 1), nil, "bad", nil}},
+			{Series: []any{"a b&c=d", int64(12345678)}, Time: servedStart.Add(24 * time.Hour), Values: []any{math.Inf(-1), int64(-3), nil, "bad", 90 * time.Second}},
+		}),
+		"invalid":         apiOf(t, servedSchema, readings("berlin", 1, time.Hour, 3)),
+		"invalid_seconds": apiOf(t, of("sensor, bucket]", "sensor, {time: unix_ms, reverse: true}]", "bucket_new_cells", "single_unserialized", "    bucket: 1d\n", ""), readings("berlin", 1, time.Hour, 3)),
+		"precision":       apiOf(t, of("fields:", "time: {precision: 1m}\nfields:"), nil),
+		"prefix_first":    apiOf(t, servedSchema, cities),
+		"prefix_salted":   apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, {name: city, escape: true}, sensor, bucket]`), cities),
+		"prefix_second":   apiOf(t, keyed(`[sensor, {name: city, escape: true}, bucket]`), cities),
+		"prefix_behind":   apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, bucket, {name: city, escape: true}, sensor]`), cities),
+		"row_escaped":     apiOf(t, servedSchema, readings("ber#lin", 1, 12*time.Hour, 3)),
+		"row_damaged":     damaged,
+		"row_text":        apiOf(t, of("    family: m", "    family: m\n    values: text"), few),
+		"row_serialized":  apiOf(t, of("bucket_new_cells", "bucket_serialized", "    family: m", "    family: m\n    blob: {column: e, format: json}"), few),
 		"row_offsets": apiOf(t, of("bucket_new_cells", "bucket_offsets", "  total: int64\n  note: {type: string, optional: true}\n"+
 			"  state: {type: enum, of: {good: 1, bad: 2}}\n  lag: {type: duration, optional: true}\n", ""), short),
 		"row_columns": apiOf(t, of("bucket_new_cells", "bucket_new_columns", "sensor, bucket]", "sensor, metric, bucket]", "queries:\n  ByCity: {by: [city]}\n", ""), few),
@@ -548,40 +554,6 @@ func infinity(v any, kind string) any {
 	return v
 }
 
-// TestInfinity asks for values that dashboards often get wrong.
-func TestInfinity(t *testing.T) {
-	const big = 1 << 60
-	h := servedEvents(t, []dynamic.Event{
-		{Series: []any{"a b&c=d", int64(12345678)}, Time: servedStart, Values: []any{math.NaN(), int64(big + 1), nil, "bad", nil}},
-		{Series: []any{"a b&c=d", int64(12345678)}, Time: servedStart.Add(24 * time.Hour), Values: []any{math.Inf(-1), int64(-3), nil, "bad", 90 * time.Second}},
-	})
-	found := rowsIn(ask(t, h, 200, "series", "schema", "Event"))[0] // as the variables of a dashboard
-	series := []string{"schema", "Event", "value", "city=" + infinity(found["city"], "string").(string), "value", "sensor=" + infinity(found["sensor"], "string").(string)}
-	windows := rowsIn(ask(t, h, 200, "windows", append(series, "every", "1d", "zone", "Europe/Berlin", "statistics", "mean,sum,max", "fill", "null", "from", "2021-02-28", "to", "2021-03-03")...))
-	events := rowsIn(ask(t, h, 200, "events", series...))
-	if len(windows) != 3 || len(events) != 2 {
-		t.Fatalf("%v\n%v", windows, events)
-	}
-	nan := infinity(windows[1]["value_mean"], "number").(float64)
-	for _, c := range []struct {
-		value any
-		kind  string
-		want  any
-	}{
-		{windows[0]["start"], "timestamp", time.Date(2021, 2, 27, 23, 0, 0, 0, time.UTC)}, {windows[0]["value_mean"], "number", nil}, {windows[0]["total_sum"], "number", nil},
-		{windows[1]["total_sum"], "number", float64(big)}, {windows[1]["total_max"], "string", "1152921504606846977"}, {windows[2]["value_mean"], "number", math.Inf(-1)},
-		{windows[2]["total_sum"], "number", -3.0}, {windows[2]["lag_mean"], "string", "1m30s"},
-		{events[0]["time"], "timestamp", servedStart}, {events[0]["value"], "string", "NaN"}, {events[0]["total"], "string", "1152921504606846977"}, {events[0]["note"], "string", nil}, {events[1]["lag"], "string", "1m30s"},
-	} {
-		if got := infinity(c.value, c.kind); got != c.want {
-			t.Errorf("%v as %s: %v, want %v", c.value, c.kind, got, c.want)
-		}
-	}
-	if !math.IsNaN(nan) {
-		t.Errorf("got %v", nan)
-	}
-}
-
 // TestAPIConcurrent reads from many clients at a time. Each answer is the same.
 func TestAPIConcurrent(t *testing.T) {
 	h := servedEvents(t, readings("berlin", 1, time.Minute, testlong.Pick(200, 500)))
@@ -635,39 +607,10 @@ func started(t *testing.T, l net.Listener, h http.Handler, access *web.Access) {
 	})
 }
 
-// TestInvalidRequests asks for what no table can have, with time encodings that refuse other times. The class of fault: an error
-// that precedes all requests to Bigtable is reported as one of Bigtable.
-func TestInvalidRequests(t *testing.T) {
-	numbered := strings.NewReplacer("sensor, bucket]", "sensor, {time: unix_ms, reverse: true}]", "bucket_new_cells", "single_unserialized", "    bucket: 1d\n", "").Replace(servedSchema)
-	for name, schema := range map[string]string{"buckets": servedSchema, "seconds": numbered} {
-		h := servedEventsOf(t, schema, readings("berlin", 1, time.Hour, 3))
-		whole := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
-		empty := []string{"schema", "Event", "value", "city=", "value", "sensor=1"}
-		for _, path := range []string{"series", "range", "windows", "events", "latest", "row"} {
-			more := map[string][]string{"windows": {"every", "1h"}, "row": {"time", "2021-03-01T00:00:00Z"}}[path]
-			ask(t, h, 400, path, append(slices.Clone(empty), more...)...)
-			ask(t, h, 200, path, append(slices.Clone(whole), more...)...)
-			if path == "row" {
-				ask(t, h, 400, path, append(slices.Clone(whole), "time", "-0001-01-01T00:00:00Z")...)
-				ask(t, h, 400, path, append(slices.Clone(whole), "time", "0000-12-31T00:00:00Z")...)
-				continue
-			}
-			ask(t, h, 400, path, append(append(slices.Clone(whole), more...), "from", "-0001-01-01T00:00:00Z")...)
-			q := url.Values{"schema": {"Event"}, "value": {"city=berlin", "sensor=1"}, "from": {"0000-01-01T00:00:00Z"}, "to": {"0000-12-31T00:00:00Z"}}
-			if path == "windows" {
-				q.Set("every", "1h")
-			}
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/"+path+"?"+q.Encode(), nil))
-			if w.Code != 200 && w.Code != 400 && w.Code != 422 {
-				t.Errorf("%s, %s before year 1: %d %s", name, path, w.Code, w.Body)
-			}
-		}
-	}
+// TestProblems checks that errors of Bigtable and of what it stores are not those of the request.
+func TestProblems(t *testing.T) {
 	for _, err := range []error{status.Error(codes.Internal, "no"), fmt.Errorf("reading: %w", status.Error(codes.PermissionDenied, "no")), &store.DecodeError{Err: errors.New("no")}} {
-		if p := problemOf(t.Context(), err); p.Status != 502 {
-			t.Errorf("%v: %d", err, p.Status)
-		}
+		assert.Same(t, 502, problemOf(t.Context(), err).Status, err)
 	}
 }
 
@@ -752,21 +695,20 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// browserScript returns a script that goes through the page, or what it shows.
+func browserScript(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "browser", name))
+	must(t, err)
+	return string(text)
+}
+
 // TestBrowserToken asks for the token in a headless Chromium, and keeps the link that it was opened with.
 func TestBrowserToken(t *testing.T) {
 	browser := testbrowser.New(t)
 	const token = "a-token-of-this-test"
 	address := overTLS(t, servedEvents(t, readings("berlin", 1, time.Hour, 48)), token)
-	shown := browser.Visit(t, address, testbrowser.Looks[0], nil, `
-location.hash = "schema=Event&tab=events&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
-await until("the form", () => !$("login").hidden && $("problem").textContent.includes("token"));
-$("token").value = "wrong"; $("login").requestSubmit();
-await until("refused", () => $("problem").textContent === "the token is wrong");
-if (document.cookie) faults.push("scripts see the cookie " + document.cookie);
-$("token").value = "`+token+`"; $("login").requestSubmit();
-await until("events", () => $("events").querySelectorAll("tbody tr").length === 48);
-if (document.cookie || location.href.includes("token") || $("token").value || !$("login").hidden || !$("problem").hidden) faults.push("the token is left: " + document.cookie + location.href + $("problem").textContent);
-shown.push((await fetch("/api/schemas")).status);`)
+	shown := browser.Visit(t, address, testbrowser.Looks[0], nil, browserScript(t, "token.js"))
 	assert.Same(t, "200", shown)
 }
 
@@ -780,136 +722,9 @@ func TestBrowser(t *testing.T) {
 	}
 	address := listening(t, servedEvents(t, events))
 	for _, look := range testbrowser.Looks {
-		shown := browser.Visit(t, address, look, nil, `
-const label = name => [...document.querySelectorAll("#series label")].find(l => l.textContent.includes(name));
-const click = async name => (await until(name, () => label(name))).querySelector("input").click();
-const search = async text => { $("search").value = text; $("search").dispatchEvent(new Event("input")); };
-const body = id => $(id).querySelector(".body"), about = () => body("chart").querySelector(".about")?.textContent || "";
-const shows = (id, f) => until(id + ": " + f, () => !$(id).hidden && !body(id).classList.contains("stale") && f(body(id)));
-const tab = name => [...$("tabs").children].find(b => b.textContent === name).click();
-const first = id => [...body(id).querySelector("tbody tr").children].map(td => td.textContent).join("|");
-const fits = () => { if (document.documentElement.scrollWidth > innerWidth) faults.push(view() + " is wider than the window: " + document.documentElement.scrollWidth); };
-await shows("chart", c => c.querySelector("figure"));
-shown.push("opens with " + state().get("schema") + " " + chosen().map(nameOf) + " " + $("zone").value);
-$("finder").open = true;
-await until("series", () => document.querySelectorAll("#series li").length === 50);
-const listed = $("series").textContent;
-$("next").click();
-await until("the next page", () => $("series").textContent !== listed && !$("previous").disabled);
-$("previous").click();
-await until("the first page", () => $("series").textContent === listed && $("previous").disabled);
-await search("berlin");
-go({series: JSON.stringify(["city=berlin", "sensor=1"])});
-await shows("chart", () => about().includes(" each ") && body("chart").querySelectorAll(".plot").length === 3 && body("chart").querySelector(".legend").textContent === "city=berlin sensor=1");
-shown.push(about().replace(/\. \d+ request.*/, ""));
-const svg = body("chart").querySelector("figure svg"), area = svg.getBoundingClientRect();
-if (Math.abs(svg.viewBox.baseVal.width - area.width) > 16) faults.push("drawn for " + svg.viewBox.baseVal.width + ", shown in " + area.width);
-for (const text of svg.querySelectorAll("text")) {
-  const box = text.getBBox(), view = svg.viewBox.baseVal;
-  if (box.x < -0.5 || box.x + box.width > view.width + 0.5) faults.push("cut off: " + text.textContent);
-}
-fits();
-const point = (type, share) => { const box = svg.querySelector(".plot").dataset.box.split(" ").map(Number), scale = area.width / svg.viewBox.baseVal.width;
-  svg.dispatchEvent(new PointerEvent(type, {bubbles: true, clientX: area.left + (box[0] + share * box[2]) * scale, clientY: area.top + 60, pointerType: "mouse"})); };
-point("pointermove", 0.5);
-shown.push("values of " + [...body("chart").querySelectorAll(".tip tr")].map(tr => tr.firstChild.textContent).join(", "));
-point("pointerdown", 0.25); point("pointermove", 0.5);
-if (svg.querySelectorAll(".dragged").length !== 3) faults.push("not all panels show what is dragged");
-point("pointerup", 0.5);
-await until("dragged", () => state().has("from"));
-await shows("chart", () => /^2021-08-3. .* to 2022-0[23]-/.test(about()));
-document.querySelector("figure").dispatchEvent(new KeyboardEvent("keydown", {key: "-"}));
-await shows("chart", () => /^2021-0(5-3|6-0)/.test(about()));
-$("from").value = "2021-06-01"; $("to").value = "2021-06-03 00:00"; $("range").requestSubmit();
-await shows("chart", () => about().startsWith("2021-06-01 00:00 to 2021-06-03 00:00, Europe/Berlin (CEST). dot: one event. "));
-shown.push(body("chart").querySelectorAll("svg circle").length + " dots");
-$("later").click();
-await shows("chart", () => about().startsWith("2021-06-02 00:00 to 2021-06-04 00:00"));
-$("from").value = "2023-02-20"; $("to").value = ""; $("range").requestSubmit();
-await shows("chart", () => about().startsWith("2023-02-20 00:00 to 2023-03-01 01:00"));
-$("from").value = "-7d"; $("range").requestSubmit();
-await shows("chart", c => c.textContent.startsWith("There are no values in this range. The newest event is of 2023-03-01 00:00:00."));
-[...$("presets").children].find(b => b.textContent === "7 d").click();
-await shows("chart", c => c.querySelectorAll(".empty button").length === 2);
-body("chart").querySelectorAll(".empty button")[1].click();
-await shows("chart", () => /^2023-02-22 00:00.* to 2023-03-01 00:00/.test(about()));
-$("from").value = "yesterday"; $("range").requestSubmit();
-await until("no time", () => $("chart").querySelector(".failed")?.textContent.includes('from "yesterday": want a date'));
-go({from: "2021-06-01", to: "2021-06-03"});
-await shows("chart", () => about().startsWith("2021-06-01"));
-tab("Events");
-await shows("events", e => e.querySelectorAll("tbody tr").length === 48);
-shown.push(first("events"));
-fits();
-body("events").querySelector("tbody button").click();
-await shows("row", r => r.querySelectorAll("tbody tr").length === 96);
-shown.push(body("row").querySelector(".key").textContent + ": " + first("row").replace(/\|[0-9.]+y ago\|/, "|"), body("row").querySelectorAll("tr.this").length + " cells of the event");
-fits();
-tab("Newest");
-await shows("newest", e => e.querySelector("tbody tr"));
-shown.push(first("newest"));
-fits();
-tab("Stored row");
-await shows("row", r => r.querySelector("h3").textContent.includes("2023-03-01 00:00:00"));
-go({tab: "events", from: "", to: ""});
-await shows("events", e => e.querySelector(".more"));
-body("events").querySelector(".more").click();
-await until("a second page", () => body("events").querySelectorAll("tbody tr").length === 100);
-tab("Queries");
-const form = await until("a form", () => $("forms").querySelector("form")), ask = as => { form.querySelector("select").value = as; form.requestSubmit(); };
-form.querySelector("input").value = "paris";
-ask("events");
-await shows("queries", q => q.querySelectorAll("tbody tr").length === 48);
-shown.push(body("queries").querySelector(".about").textContent.replace(/[0-9.]+ .B/, "bytes"), first("queries"));
-ask("newest of each series");
-await shows("queries", q => q.querySelectorAll("tbody tr").length === 1);
-$("live").click();
-body("queries").querySelector("tbody tr").remove();
-await shows("queries", q => q.querySelectorAll("tbody tr").length === 1);
-$("live").click();
-ask("chart");
-await shows("queries", q => q.querySelectorAll("figure .plot").length === 3);
-fits();
-const asked = location.hash;
-location.hash = "schema=Event";
-await shows("chart", c => c.querySelector("figure") && !state().has("query"));
-location.hash = asked.replace("Europe%2FBerlin", "America%2FNew_York");
-await shows("queries", q => q.querySelector("figure") && q.textContent.includes("2021-02-28 19:00 to ") && $("forms").querySelector("input").value === "paris");
-$("zone").value = "Nowhere"; $("zone").dispatchEvent(new Event("change"));
-await until("no zone", () => $("problem").textContent.startsWith("Nowhere:"));
-$("zone").value = "Europe/Berlin"; $("zone").dispatchEvent(new Event("change"));
-await until("a zone", () => $("problem").hidden);
-shown.push([local("2021-10-31T00:30:00Z"), local("2021-10-31T01:30:00.5Z"), local("2021-10-31T02:30:00Z"), local("0001-01-01T00:00:00Z")].join(", "));
-location.hash = "schema=Event&series=" + encodeURIComponent('["city=paris","sensor=2"]');
-await search("script");
-await click("<script>");
-await shows("chart", c => c.querySelectorAll(".legend li").length === 2);
-shown.push("2 series in " + body("chart").querySelectorAll("figure .line.l1, figure .d1").length + " panels");
-body("chart").querySelectorAll(".legend button")[1].click();
-if (body("chart").querySelectorAll("figure .s1.off").length === 0) faults.push("not hidden");
-tab("Newest");
-await shows("newest", e => e.textContent.includes("script"));
-document.querySelectorAll("#series input:checked").forEach(box => box.click());
-go({series: "none"});
-await shows("newest", e => e.textContent === "Choose series to see them.");
-await search("nothing has this");
-await until("no series", () => $("series").textContent.includes("No series has this text"));
-if (document.querySelector("img, script:not([src]), svg svg")) faults.push("text became an element");
-shown.push(document.title);`)
+		shown := browser.Visit(t, address, look, nil, browserScript(t, "page.js"))
 		whole := map[bool]string{true: "2023-03-02 00:00, Europe/Berlin (CET). line: mean, band: minimum to maximum of each 1d", false: "2023-03-03 00:00, Europe/Berlin (CET). line: mean, band: minimum to maximum of each 3d"}[look.Width > 1000]
-		want := `opens with Event city="><svg onload=document.title='x'>0 sensor=40 Europe/Berlin
-2021-03-01 00:00 to ` + whole + `
-values of value (°C), total, lag (min)
-144 dots
-⋯|berlin|1|2021-06-02 23:00:00|21|2,253||good|31m30s
-berlin#1#2021-06-02: m:lag|2021-06-02 23:00:00|lag 31m30s|0x000001b80cc75400|8|
-4 cells of the event
-⋯|berlin|1|2023-03-01 00:00:00|23|17,519||good|34m30s
-48 events, 1 request, 2 rows, 192 cells, bytes.
-⋯|paris|2|2021-03-01 01:00:00|0|0||good|0s
-2021-10-31 02:30:00 GMT+2, 2021-10-31 02:30:00.5 GMT+1, 2021-10-31 03:30:00, 0001-01-01T00:00:00Z
-2 series in 2 panels
-Event on Bigtable`
+		want := strings.Replace(strings.TrimSpace(browserScript(t, "page.txt")), "WHOLE", whole, 1)
 		assert.Same(t, want, shown, look)
 	}
 }
@@ -919,84 +734,14 @@ Event on Bigtable`
 func TestBrowserFailure(t *testing.T) {
 	browser := testbrowser.New(t)
 	address := listening(t, servedEvents(t, readings("berlin", 1, time.Hour, 1000)))
-	browser.Visit(t, address, testbrowser.Looks[0], nil, `
-const real = fetch, wait = [];
-const slow = () => window.fetch = (path, o) => new Promise((answer, fail) => wait.push({path, answer, fail, o}));
-const failed = () => new Response(JSON.stringify({title: "no connection", status: 503, detail: "no emulator answers"}), {status: 503});
-const fail = () => { window.fetch = async path => failed(); for (const w of wait.splice(0)) w.answer(failed()); };
-const work = () => { window.fetch = real; for (const w of wait.splice(0)) real(w.path, w.o).then(w.answer, w.fail); };
-const body = id => $(id).querySelector(".body"), message = id => $(id).querySelector(".state").textContent, about = () => body("chart").querySelector(".about")?.textContent || "";
-const settled = id => !body(id).classList.contains("stale") && !message(id);
-const is = (what, got, want) => { if (got !== want) faults.push(what + ": " + got); };
-location.hash = "schema=Event&zone=UTC&from=2021-03-02&to=2021-03-20&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
-await until("a chart", () => about().startsWith("2021-03-02") && settled("chart"));
-for (const text of body("chart").querySelectorAll("text")) if (text.textContent === "-0") faults.push("an axis has -0");
-slow();
-$("later").click();
-await until("a slow answer", () => wait.length === 1 && message("chart") === "Reading the chart …");
-is("slow", body("chart").classList.contains("stale"), true);
-fail();
-await until("a failure", () => $("chart").querySelector(".failed button"));
-is("failed", message("chart"), "The chart could not be read: no emulator answers. Below is what was read before.Try again");
-is("still", about().slice(0, 10), "2021-03-02");
-$("chart").querySelector(".failed button").click();
-await until("another failure", () => $("chart").querySelector(".failed button") && body("chart").classList.contains("stale"));
-work();
-$("chart").querySelector(".failed button").click();
-await until("the range", () => settled("chart") && about().startsWith("2021-03-11"));
-fail();
-go({tab: "events"});
-await until("no events", () => message("events") === "The events could not be read: no emulator answers" + "Try again");
-work();
-$("events").querySelector(".failed button").click();
-await until("events", () => settled("events") && body("events").querySelectorAll("tbody tr").length === 50);
-fail();
-body("events").querySelector(".more").click();
-await until("no more events", () => body("events").textContent.endsWith("More events could not be read: no emulator answers"));
-work();
-body("events").querySelector(".more").click();
-await until("more events", () => body("events").querySelectorAll("tbody tr").length === 100);
-go({tab: "", live: "1"});
-await until("live", () => settled("chart"));
-fail();
-await until("a failed refresh", () => $("chart").querySelector(".failed"));
-work();
-await until("a refresh", () => settled("chart"));
-window.fetch = async () => { throw new TypeError("no network"); };
-await until("no server", () => message("chart").includes("btgen-live serve does not answer: no network"));
-work();
-await until("the server", () => settled("chart"));
-slow();
-go({live: "", from: "2021-03-03"});
-await until("a chart that is not wanted", () => wait.length === 1);
-const late = wait.splice(0);
-go({from: "2021-03-04"});
-await until("the wanted one", () => wait.length === 1);
-work();
-await until("the last range", () => settled("chart") && about().startsWith("2021-03-04"));
-for (const w of late) real(w.path).then(w.answer, w.fail);
-await new Promise(done => setTimeout(done, 300));
-is("late", about().slice(0, 10), "2021-03-04");
-fail();
-go({series: "", from: "", to: ""});
-await until("no series", () => $("series").querySelector(".failed button"));
-work();
-$("series").querySelector(".failed button").click();
-await until("the first series", () => settled("chart") && about().startsWith("2021-03-01") && $("series").querySelectorAll(":checked").length === 1);`)
+	browser.Visit(t, address, testbrowser.Looks[0], nil, browserScript(t, "failure.js"))
 }
 
 // TestBrowserEmpty opens the page where there is nothing: it says what to do.
 func TestBrowserEmpty(t *testing.T) {
 	browser := testbrowser.New(t)
 	address := listening(t, servedEventsOf(t, strings.Replace(servedSchema, "queries:\n  ByCity: {by: [city]}\n", "", 1), nil))
-	browser.Visit(t, address, testbrowser.Looks[3], nil, `
-for (const [tab, text] of Object.entries({chart: "Choose series to see them.", events: "Choose series", newest: "Choose series", row: "Choose series", queries: "The schema has no queries."})) {
-  go({tab});
-  await until(tab, () => !$(tab).hidden && $(tab).textContent.includes(text));
-}
-$("finder").open = true;
-await until("no series", () => $("series").textContent.includes("No series has events yet. Write some, such as those of a file: btgen-live write Event events.csv"));
-if (!$("problem").hidden) faults.push($("problem").textContent);`)
+	browser.Visit(t, address, testbrowser.Looks[3], nil, browserScript(t, "empty.js"))
 }
 
 var must = assert.Must
