@@ -17,45 +17,29 @@ import (
 // plotOf returns a plot of a layout.
 func plotOf(l *layout.Layout) *plot { return &plot{request: &request{schema: dynamic.New(l)}} }
 
-// TestPlotWidth checks which windows a chart chooses.
+// TestPlotWidth checks which windows a chart chooses: those of a rollup are multiples of its width.
 func TestPlotWidth(t *testing.T) {
-	const day = 24 * time.Hour
+	const us, ms, hour, day = time.Microsecond, time.Millisecond, time.Hour, 24 * time.Hour
 	for _, tt := range []struct {
-		least, precision time.Duration
-		want             string
+		least, precision, rollup time.Duration
+		zone, want               string
 	}{
-		{0, time.Nanosecond, "1ns"}, {3 * time.Microsecond, time.Nanosecond, "5µs"}, {time.Microsecond, time.Second, "1s"},
-		{7 * time.Second, time.Millisecond, "10s"}, {365 * day / plotPixels, time.Minute, "12h"}, {36 * time.Hour, time.Second, "2d"},
-		{8 * day, time.Second, "2w"}, {31 * day, time.Second, "3mo"}, {400 * day, time.Second, "2y"}, {1<<63 - 1, time.Second, "100y"},
+		{0, 1, 0, "UTC", "1ns"}, {3 * us, 1, 0, "UTC", "5µs"}, {us, time.Second, 0, "UTC", "1s"}, {7 * time.Second, ms, 0, "UTC", "10s"},
+		{365 * day / plotPixels, time.Minute, 0, "UTC", "12h"}, {36 * hour, time.Second, 0, "UTC", "2d"}, {8 * day, time.Second, 0, "UTC", "2w"},
+		{31 * day, time.Second, 0, "UTC", "3mo"}, {400 * day, time.Second, 0, "UTC", "2y"}, {1<<63 - 1, time.Second, 0, "UTC", "100y"},
+		{11 * time.Minute, ms, 10 * time.Minute, "UTC", "30m"}, {time.Second, ms, 10 * time.Minute, "UTC", "10m"}, {5 * hour, ms, 4 * hour, "UTC", "12h"},
+		{time.Minute, ms, 90 * time.Minute, "UTC", "3h"}, {time.Minute, ms, 7 * time.Minute, "UTC", "7m"}, {hour, ms, 7 * time.Second, "UTC", "3605s"},
+		{100 * day, ms, hour, "UTC", "1y"}, {8 * day, ms, 7 * day, "UTC", "2w"}, {15 * day, ms, 7 * day, "UTC", "504h"}, {31 * day, ms, 12 * hour, "UTC", "3mo"},
+		{31 * day, ms, 2 * day, "UTC", "768h"}, {13 * hour, ms, hour, "Europe/London", "1d"}, {13 * hour, ms, 6 * hour, "Europe/London", "1d in UTC"},
+		{13 * hour, ms, hour, "Asia/Kolkata", "1d in UTC"}, {2 * hour, ms, hour, "Europe/London", "2h"}, {2 * hour, ms, hour, "Asia/Kolkata", "2h in UTC"},
+		{2 * hour, ms, 30 * time.Minute, "Asia/Kolkata", "2h"}, {40 * day, ms, 30 * time.Minute, "Asia/Kolkata", "3mo"}, {1<<63 - 1, ms, 7 * time.Minute, "UTC", "52560004m"},
 	} {
 		d := plotOf(&layout.Layout{Precision: tt.precision})
-		d.Zone = time.UTC
-		if d.setWidth(tt.least, 0); d.Width != tt.want || d.wide.Check() != nil {
-			t.Errorf("at least %v: %s, want %s (%v)", tt.least, d.Width, tt.want, d.wide.Check())
-		}
-	}
-}
-
-// TestPlotWidthOfRollup checks that the windows that a chart chooses consist of those of a rollup.
-func TestPlotWidthOfRollup(t *testing.T) {
-	const day = 24 * time.Hour
-	for _, tt := range []struct {
-		least, rollup time.Duration
-		zone, want    string
-	}{
-		{11 * time.Minute, 10 * time.Minute, "UTC", "30m"}, {time.Second, 10 * time.Minute, "UTC", "10m"}, {5 * time.Hour, 4 * time.Hour, "UTC", "12h"},
-		{time.Minute, 90 * time.Minute, "UTC", "3h"}, {time.Minute, 7 * time.Minute, "UTC", "7m"}, {time.Hour, 7 * time.Second, "UTC", "3605s"}, {100 * day, time.Hour, "UTC", "1y"},
-		{8 * day, 7 * day, "UTC", "2w"}, {15 * day, 7 * day, "UTC", "504h"}, {31 * day, 12 * time.Hour, "UTC", "3mo"}, {31 * day, 2 * day, "UTC", "768h"},
-		{13 * time.Hour, time.Hour, "Europe/London", "1d"}, {13 * time.Hour, 6 * time.Hour, "Europe/London", "1d in UTC"}, {13 * time.Hour, time.Hour, "Asia/Kolkata", "1d in UTC"},
-		{2 * time.Hour, time.Hour, "Europe/London", "2h"}, {2 * time.Hour, time.Hour, "Asia/Kolkata", "2h in UTC"}, {2 * time.Hour, 30 * time.Minute, "Asia/Kolkata", "2h"},
-		{40 * day, 30 * time.Minute, "Asia/Kolkata", "3mo"}, {1<<63 - 1, 7 * time.Minute, "UTC", "52560004m"},
-	} {
-		d := plotOf(&layout.Layout{Precision: time.Second})
 		zone, err := time.LoadLocation(tt.zone)
 		must(t, err)
 		d.Zone, d.From, d.To = zone, time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)
 		d.setWidth(tt.least, tt.rollup)
-		if width, err := window.Parse(d.Width, zone); d.Width != tt.want || err != nil || width.String() != d.wide.String() {
+		if width, err := window.Parse(d.Width, zone); d.Width != tt.want || err != nil || width.String() != d.wide.String() || width.Check() != nil {
 			t.Errorf("at least %v, of %v in %s: %s, want %s (%v)", tt.least, tt.rollup, tt.zone, d.Width, tt.want, err)
 		}
 	}
