@@ -167,17 +167,9 @@ time: {precision: 1s}
 fields:
   value: {type: int64, example: 5}
 tables:
-  by_host:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [host, time]}
-    family: m
-    ttl: {keep: forever}
-    splits: [h100000, h200000, h300000, h400000, h500000, h600000, h700000, h800000, h900000]
-  by_day:
-    serves: false
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {keep: forever}
+  by_host: {pattern: single_unserialized, key: {delimiter: "#", segments: [host, time]}, family: m,
+    ttl: {keep: forever},
+    splits: [h100000, h200000, h300000, h400000, h500000, h600000, h700000, h800000, h900000]}
+  by_day: {serves: false, pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]},
+    bucket: 1d, family: m, ttl: {keep: forever}}
 `

@@ -3,24 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"net"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -30,69 +27,44 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// stalling is a server that answers some requests for rows as another one does, and leaves off
-// in the middle of the next one.
+// stalling lets a server answer some requests for rows, and leave off in the middle of the next ones.
 type stalling struct {
-	bigtablepb.UnimplementedBigtableServer
-	like   bigtablepb.BigtableClient
-	left   atomic.Int32 // requests to answer
-	once   sync.Once
-	stalls chan struct{} // closed when it leaves off
+	left   atomic.Int32  // requests to answer
+	stalls chan struct{} // has an element when the server leaves off
 }
 
-func (s *stalling) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
-}
-
-func (s *stalling) SampleRowKeys(*bigtablepb.SampleRowKeysRequest, bigtablepb.Bigtable_SampleRowKeysServer) error {
-	return nil
-}
-
-func (s *stalling) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
-	answers := s.left.Add(-1) >= 0
-	rows, err := s.like.ReadRows(stream.Context(), request)
-	for err == nil {
-		var response *bigtablepb.ReadRowsResponse
-		if response, err = rows.Recv(); err == io.EOF {
-			return nil
+// option returns the option of the server.
+func (s *stalling) option() grpc.ServerOption {
+	return grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if strings.HasSuffix(info.FullMethod, "/ReadRows") && s.left.Add(-1) < 0 {
+			stream = &stalled{stream, s}
 		}
-		if err == nil {
-			err = stream.Send(response)
-		}
-		if !answers {
-			s.once.Do(func() { close(s.stalls) })
-			<-stream.Context().Done()
-			return stream.Context().Err()
-		}
-	}
-	return err
-}
-
-// newStalling starts a server that answers a number of requests as another one does.
-func newStalling(t *testing.T, like string, answered int32) (s *stalling, addr string) {
-	t.Helper()
-	conn, err := grpc.NewClient(like, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	s = &stalling{like: bigtablepb.NewBigtableClient(conn), stalls: make(chan struct{})}
-	s.left.Store(answered)
-	server := grpc.NewServer()
-	bigtablepb.RegisterBigtableServer(server, s)
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Stop()
-		<-done
-		_ = conn.Close()
+		return next(server, stream)
 	})
-	return s, l.Addr().String()
+}
+
+// stalled is a stream that leaves off after a response.
+type stalled struct {
+	grpc.ServerStream
+	*stalling
+}
+
+func (s *stalled) SendMsg(response any) error {
+	err := s.ServerStream.SendMsg(response)
+	select {
+	case s.stalls <- struct{}{}:
+	default: // nobody waits for a second one
+	}
+	<-s.Context().Done()
+	return errors.Join(err, s.Context().Err())
 }
 
 // TestInterruptedRead interrupts processes that summarize and draw in the middle of a read: they print
 // only what is complete, say so, and leave no file.
 func TestInterruptedRead(t *testing.T) {
-	_, b := inProject(t, "event.yaml", killedSchema, setup.Options{})
+	server := &stalling{}
+	server.left.Store(math.MaxInt32)
+	inProject(t, "event.yaml", killedSchema, setup.Options{}, server.option())
 	var text strings.Builder
 	for minute := range 10 * 60 {
 		fmt.Fprintf(&text, "{\"host\":\"a\",\"time\":\"2026-01-02T%02d:%02d:00Z\",\"value\":%d}\n", minute/60, minute%60, minute)
@@ -121,16 +93,16 @@ func TestInterruptedRead(t *testing.T) {
 		{0, []string{"verify"}, "", "table by_host: interrupted"},
 		{0, []string{"stats", "Event"}, "", "interrupted"},
 	} {
-		s, addr := newStalling(t, b.Addr, c.answered)
+		server.stalls = make(chan struct{}, 1)
+		server.left.Store(c.answered)
 		cmd := exec.Command("btgen-live", append(c.args, at...)...)
-		cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+addr)
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		must(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		select {
-		case <-s.stalls:
+		case <-server.stalls:
 		case err := <-ended:
 			t.Fatalf("%s ends before it is interrupted: %v, %s", c.args, err, stderr.String())
 		}
@@ -148,11 +120,12 @@ func TestInterruptedRead(t *testing.T) {
 // TestTimedOut lets commands time out: they say so, and do not say that they were interrupted, although the end of a timeout cancels
 // requests.
 func TestTimedOut(t *testing.T) {
-	s, b := inProject(t, "event.yaml", killedSchema, setup.Options{})
+	server := &stalling{}
+	server.left.Store(math.MaxInt32)
+	s, b := inProject(t, "event.yaml", killedSchema, setup.Options{}, server.option())
 	event := dynamic.Event{Series: []any{"a"}, Time: time.Unix(1_772_366_400, 0), Values: []any{int64(1)}}
 	must(t, s.NewWriter(b.Client, store.WriterOptions{}).Write(t.Context(), event))
-	_, addr := newStalling(t, b.Addr, 0)
-	t.Setenv(store.EmulatorVariable, addr)
+	server.left.Store(0)
 	for _, args := range []string{
 		"read Event", "read Event host=a", "windows Event --every 1h", "plot Event", "count Event", "count Event host=a", "stats Event", "stats Event --sample 10",
 		"verify", "delete Event host=a --all --yes", "backfill Event", "backfill Event --verify", "backfill Event --checkpoint progress",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"maps"
 	"net/http"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/testschema"
@@ -80,17 +81,18 @@ func TestStatusesOfTheManual(t *testing.T) {
 }
 
 // inProject enters a folder with a schema, and starts a server with its tables, which the environment names.
-func inProject(t *testing.T, file, text string, o setup.Options) (*dynamic.Schema, *storetest.Bigtable) {
+func inProject(t *testing.T, file, text string, o setup.Options, options ...grpc.ServerOption) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	must(t, os.Mkdir("schemas", 0o777))
 	must(t, os.WriteFile(filepath.Join("schemas", file), []byte(text), 0o666))
 	_, l := testschema.Parse(t, file, text)
 	s := dynamic.New(l)
-	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), o)
-		return err
-	})
+	server, err := storetest.StartAt(t.Context(), "127.0.0.1:0", options...)
+	must(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	_, err = setup.Setup(t.Context(), server.Admin, server.Client, s.Tables(), o)
+	must(t, err)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
 	return s, server
 }
