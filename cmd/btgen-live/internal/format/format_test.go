@@ -32,11 +32,8 @@ fields:
   extra: {type: json, optional: true}
   state: {type: enum, of: {idle: 0, busy: 1}, default: idle}
 tables:
-  readings:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [host, {time: unix_ms}]}
-    family: f
-    ttl: {keep: forever}
+  readings: {pattern: single_unserialized, key: {delimiter: "#", segments: [host, {time: unix_ms}]}, family: f,
+    ttl: {keep: forever}}
 `
 
 func resolve(t testing.TB) *layout.Layout {

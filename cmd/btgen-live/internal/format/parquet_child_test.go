@@ -33,12 +33,8 @@ name: Event
 series: {host: string}
 fields: {text: {type: string, optional: true}, number: {type: int64, optional: true}, small: {type: int32, optional: true}, flag: {type: bool, optional: true}}
 tables:
-  events:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1h
-    family: m
-    ttl: {max_age: 30d}
+  events: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1h, family: m,
+    ttl: {max_age: 30d}}
 `
 
 // fileOf returns a file of n events, whose texts have a given size, with a compression and an

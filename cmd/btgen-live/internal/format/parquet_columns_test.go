@@ -30,12 +30,8 @@ fields:
   took: {type: duration, optional: true}
   kind: {type: enum, of: [local, express]}
 tables:
-  trips:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [start, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {keep: forever}
+  trips: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [start, bucket]}, bucket: 1d, family: m,
+    ttl: {keep: forever}}
 `))
 	s := dynamic.New(l)
 	b := dynamictest.Start(t, s)
