@@ -166,13 +166,10 @@ var designs = []design{{
 	},
 	want: balloonFields + `
 tables:
-  balloon_columns:
-    pattern: bucket_new_columns
-    key: {delimiter: "#", segments: [location, balloon_id, metric, bucket]}
-    bucket: {every: 1w, origin: 2021-03-01, label: "week%d"}
-    values: text
-    family: measurements
-    ttl: {max_age: 364d}
+  balloon_columns: {pattern: bucket_new_columns,
+    key: {delimiter: "#", segments: [location, balloon_id, metric, bucket]},
+    bucket: {every: 1w, origin: 2021-03-01, label: "week%d"}, values: text, family: measurements,
+    ttl: {max_age: 364d}}
 `,
 }, {
 	name: "Weather balloons, new cells for events", source: timeSeries, table: "balloon_cells", gc: age(364),
@@ -181,13 +178,9 @@ tables:
 	},
 	want: balloonFields + `
 tables:
-  balloon_cells:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [location, balloon_id, bucket]}
-    bucket: {every: 1w, origin: 2021-03-01, label: "week%d"}
-    values: text
-    family: measurements
-    ttl: {max_age: 364d}
+  balloon_cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [location, balloon_id, bucket]},
+    bucket: {every: 1w, origin: 2021-03-01, label: "week%d"}, values: text, family: measurements,
+    ttl: {max_age: 364d}}
 `,
 }, {
 	name: "Weather balloons, serialized in cells of a bucket", source: timeSeries, table: "balloon_blobs", gc: codec.GCRule{},
@@ -198,13 +191,9 @@ tables:
 	},
 	want: messageFields + `
 tables:
-  balloon_blobs:
-    pattern: bucket_serialized
-    key: {delimiter: "#", segments: [location, balloon_id, bucket]}
-    bucket: {every: 1w, origin: 2021-03-01, label: "week%d"}
-    blob: {column: measurements_blob, format: protobuf}
-    family: measurements
-    ttl: {keep: forever}
+  balloon_blobs: {pattern: bucket_serialized, key: {delimiter: "#", segments: [location, balloon_id, bucket]},
+    bucket: {every: 1w, origin: 2021-03-01, label: "week%d"},
+    blob: {column: measurements_blob, format: protobuf}, family: measurements, ttl: {keep: forever}}
 `,
 }, {
 	name: "Weather balloons, single timestamp, serialized", source: timeSeries, table: "balloon_messages", gc: age(30),
@@ -215,12 +204,9 @@ tables:
 	},
 	want: messageFields + `
 tables:
-  balloon_messages:
-    pattern: single_serialized
-    key: {delimiter: "#", segments: [location, balloon_id, {time: "2006-01-02-1504"}]}
-    blob: {column: measurements_blob, format: protobuf}
-    family: measurements
-    ttl: {max_age: 30d}
+  balloon_messages: {pattern: single_serialized,
+    key: {delimiter: "#", segments: [location, balloon_id, {time: "2006-01-02-1504"}]},
+    blob: {column: measurements_blob, format: protobuf}, family: measurements, ttl: {max_age: 30d}}
 `,
 }, {
 	name: "Weather balloons, single timestamp, unserialized", source: timeSeries, table: "balloon_rows", gc: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{age(30), versions(1)}},
@@ -231,12 +217,9 @@ tables:
 	},
 	want: balloonFields + `
 tables:
-  balloon_rows:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [location, balloon_id, {time: "2006-01-02-1504"}]}
-    values: text
-    family: measurements
-    ttl: {any_of: [{max_age: 30d}, {max_versions: 1}]}
+  balloon_rows: {pattern: single_unserialized,
+    key: {delimiter: "#", segments: [location, balloon_id, {time: "2006-01-02-1504"}]}, values: text,
+    family: measurements, ttl: {any_of: [{max_age: 30d}, {max_versions: 1}]}}
 `,
 }, {
 	name: "Activity feed of users, newest first (Long.MAX_VALUE minus milliseconds)", source: "[Bigtable: schema design best practices, reverse timestamps](https://cloud.google.com/bigtable/docs/schema-design#row-keys)", table: "feed", gc: versions(1),
@@ -258,11 +241,9 @@ series: {user: string}
 time: {precision: 1ms}
 fields: {comment: {type: string, optional: true}, object: string, verb: string}
 tables:
-  feed:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [user, {time: unix_ms, reverse: max_int64}]}
-    family: a
-    ttl: {max_versions: 1, from: write}
+  feed: {pattern: single_unserialized,
+    key: {delimiter: "#", segments: [user, {time: unix_ms, reverse: max_int64}]}, family: a,
+    ttl: {max_versions: 1, from: write}}
 `,
 }, {
 	name: "IoT readings by device and day", source: "[Bigtable: time buckets](https://cloud.google.com/bigtable/docs/schema-design-time-series#time-buckets)", table: "iot", gc: age(90),
@@ -287,12 +268,8 @@ series: {device: string}
 time: {precision: 1s}
 fields: {count: int64, err: {type: string, optional: true}, temp: float64}
 tables:
-  iot:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [device, bucket]}
-    bucket: {every: 1d, label: "20060102"}
-    family: m
-    ttl: {max_age: 90d}
+  iot: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [device, bucket]},
+    bucket: {every: 1d, label: "20060102"}, family: m, ttl: {max_age: 90d}}
 `,
 }, {
 	name: "Ticks by exchange and symbol", source: "[Bigtable: financial time series](https://cloud.google.com/bigtable/docs/schema-design-time-series)", table: "ticks", gc: codec.GCRule{},
@@ -311,12 +288,8 @@ series: {exchange: string, symbol: string}
 time: {precision: 1us}
 fields: {px: float64, sz: int64}
 tables:
-  ticks:
-    pattern: single_unserialized
-    key: {delimiter: ":", segments: [exchange, symbol, {time: unix_us}]}
-    values: text
-    family: t
-    ttl: {keep: forever}
+  ticks: {pattern: single_unserialized, key: {delimiter: ":", segments: [exchange, symbol, {time: unix_us}]},
+    values: text, family: t, ttl: {keep: forever}}
 `,
 }, {
 	name: "JSON documents, cells timed by their writing", source: "[Bigtable: single-timestamp rows, serialized](https://cloud.google.com/bigtable/docs/schema-design-time-series#single-timestamp)", table: "documents", gc: age(30),
@@ -337,12 +310,8 @@ series: {tenant: string, sensor: string}
 time: {precision: 1ms}
 fields: {deviceId: int64, note: {type: string, optional: true}, ok: bool, site: string, tags: json, temp: float64}
 tables:
-  documents:
-    pattern: single_serialized
-    key: {delimiter: "/", segments: [tenant, sensor, {time: unix_ms}]}
-    blob: {column: json, format: json}
-    family: d
-    ttl: {max_age: 30d, from: write}
+  documents: {pattern: single_serialized, key: {delimiter: "/", segments: [tenant, sensor, {time: unix_ms}]},
+    blob: {column: json, format: json}, family: d, ttl: {max_age: 30d, from: write}}
 `,
 }, {
 	name: "Metrics with a salt of another hash", source: "[Bigtable: avoid hotspots](https://cloud.google.com/bigtable/docs/schema-design#row-keys)", table: "metrics", gc: age(7),
@@ -366,24 +335,18 @@ series: {metric: string, host: string}
 time: {precision: 1m}
 fields: {v: float64}
 tables:
-  metrics:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [{hash: [metric, host], buckets: 16}, metric, host, bucket]}
-    bucket: {every: 1h, label: "2006010215"}
-    family: m
-    ttl: {max_age: 7d}
+  metrics: {pattern: bucket_new_cells,
+    key: {delimiter: "#", segments: [{hash: [metric, host], buckets: 16}, metric, host, bucket]},
+    bucket: {every: 1h, label: "2006010215"}, family: m, ttl: {max_age: 7d}}
 `,
 	seen: `
 series: {salt: int64, metric: string, host: string}
 time: {precision: 1m}
 fields: {v: float64}
 tables:
-  metrics:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [{name: salt, pad: 2}, metric, host, bucket]}
-    bucket: {every: 1h, label: "2006010215"}
-    family: m
-    ttl: {max_age: 7d}
+  metrics: {pattern: bucket_new_cells,
+    key: {delimiter: "#", segments: [{name: salt, pad: 2}, metric, host, bucket]},
+    bucket: {every: 1h, label: "2006010215"}, family: m, ttl: {max_age: 7d}}
 `,
 	ask: "a salt?", except: "the salt: another hash function computes it, so the proposal has it as a series value, and asks about it",
 }, {
@@ -405,12 +368,7 @@ series: {tenant: string, device: string}
 time: {precision: 1s}
 fields: {battery: int64, state: string}
 tables:
-  states:
-    pattern: bucket_new_cells
-    key: {delimiter: "|", segments: [tenant, device]}
-    bucket: none
-    values: text
-    family: s
-    ttl: {max_versions: 5}
+  states: {pattern: bucket_new_cells, key: {delimiter: "|", segments: [tenant, device]}, bucket: none,
+    values: text, family: s, ttl: {max_versions: 5}}
 `,
 }}

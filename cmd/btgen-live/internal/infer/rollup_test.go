@@ -30,13 +30,8 @@ series: {host: string}
 time: {precision: 1m}
 fields: {value: int64, note: string}
 tables:
-  events:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {max_age: 30d}
-    rollup: {every: 1h, family: h, ttl: {max_age: 52w}}
+  events: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1d, family: m,
+    ttl: {max_age: 30d}, rollup: {every: 1h, family: h, ttl: {max_age: 52w}}}
 `
 
 // TestRollup checks that windows and marks in a table are not taken for events when the table is verified, and that a proposal
