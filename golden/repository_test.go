@@ -192,7 +192,7 @@ var typeTables = map[string][2]string{
 	"gen/value/value.go":                       {"gen/sample/types_test.go", "TestSamples"},
 	"gen/sample/types.go":                      {"gen/sample/types_test.go", "TestSamples"},
 	"gen/googlesql/types.go":                   {"gen/decoding_test.go", "TestDecodings"},
-	"cmd/btgen-live/internal/parquet/types.go": {"cmd/btgen-live/internal/parquet/types_test.go", "TestColumnTypes"},
+	"cmd/btgen-live/internal/parquet/types.go": {"cmd/btgen-live/internal/format/parquet_columns_test.go", "TestColumnTypes"},
 }
 
 // fewTypes is the number of types that a switch or a map may list without being such a table.

@@ -3,6 +3,7 @@ package format_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -12,10 +13,20 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
+
+// TestColumnTypes checks that a file can have columns of all types.
+func TestColumnTypes(t *testing.T) {
+	for _, typ := range schema.Types() {
+		column := format.Column{Field: layout.Field{Name: "x", Type: typ}}
+		assert.Must(t, parquet.NewWriter(io.Discard, new(layout.Layout), []format.Column{column}).Close())
+	}
+}
 
 // TestWindowsInParquet checks the types of the columns of windows in Parquet, and their values. The
 // series value start has the name of a column of windows. testdata/parquet_windows.txt has both.
