@@ -196,6 +196,37 @@ func TestClassesAcrossRequests(t *testing.T) {
 	}
 }
 
+// A rule keeps young cells, and the newest ones of each bucket at any age. They are counted before the range of times is selected, also
+// after it, and again if the age passes during the read.
+func TestRanks(t *testing.T) {
+	for _, tt := range []struct {
+		versions, seconds int // between events
+		now, to           int
+		after             string // the value after which the age passes
+		want              string
+	}{
+		{2, 600, 3000, 9000, "", "012345"}, {2, 600, 5100, 9000, "", "345"}, {2, 600, 90000, 9000, "", "45"}, {2, 600, 90000, 2700, "", "4"}, {2, 600, 90000, 2400, "", ""},
+		{2, 600, 3000, 9000, "0", "045"}, {2, 600, 3000, 9000, "2", "01245"}, {2, 600, 3000, 9000, "4", "012345"},
+		{2, 600, 3000, 600, "0", "0"}, {2, 600, 3000, 2400, "0", "0"}, {2, 600, 3000, 3000, "0", "04"}, {1, 43200, 0, 864000, "0", "0135"},
+	} {
+		l := days()
+		l.Table.Families = []Family{oldAndMany("f.1", tt.versions)}
+		r, _ := stored(t, l, tt.seconds, numbered(6)...)
+		now := at(tt.now)
+		r.reader.options.Now = func() time.Time { return now }
+		got := ""
+		for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(tt.to)) {
+			must(t, err)
+			if got += sampleText(e); sampleText(e) == tt.after {
+				now = at(864000)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%+v: got %q", tt, got)
+		}
+	}
+}
+
 // A column is read from its own family only. Another family may contain an older version, from before the column was moved.
 func TestColumnsOfOtherFamiliesAreNotRead(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{days(), singles(), metrics()} {
@@ -291,7 +322,8 @@ func TestReplaceByExpired(t *testing.T) {
 		bt, old := newBigtable(t, l), sample{Series: "s", Time: at(7000), Value: 1}
 		w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, o)
 		must(t, w.Write(t.Context(), old))
-		assert.Is(t, codec.ErrExpired, w.Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}), "skipped", skipped)
+		err := w.Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2})
+		assert.Is(t, codec.ErrExpired, err, "skipped", skipped)
 		same(t, []string{"1"}, read(t, newReaderOf(bt.Client, l, clockAt(7200)), day0, at(86400), ReadOptions{}))
 	}
 }
@@ -333,4 +365,22 @@ func TestLatestOfExpiringEvents(t *testing.T) {
 	e, err := later.Latest(t.Context(), sample{Series: "s"})
 	must(t, err)
 	same(t, uint64(5000), e.Value)
+
+	l = metrics()
+	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
+	bt = newBigtable(t, l)
+	m := bigtable.NewMutation() // the first column has no row at all
+	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
+	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
+	now, requests := 2*86400+5, 0
+	r := newReaderOf(bt.Client, l, ReaderOptions{
+		Now: func() time.Time {
+			now += 20
+			return at(now)
+		},
+		Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }},
+	})
+	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) || requests != 5 {
+		t.Errorf("%v, %v after %d requests", e, err, requests)
+	}
 }
