@@ -271,7 +271,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 func nth(i int) sample { return sample{Series: fmt.Sprint("s", i), Time: at(i), Value: uint64(i)} }
 
 func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
-	for _, opts := range []BatcherOptions{{MaxEvents: 10, MaxAge: time.Hour}, {MaxBytes: 1000, MaxAge: time.Hour}, {MaxAge: time.Millisecond}} {
+	for _, opts := range []BatcherOptions{
+		{MaxEvents: 10, MaxAge: time.Hour}, {MaxBytes: 1000, MaxAge: time.Hour}, {MaxAge: time.Millisecond},
+	} {
 		g := &gate{open: make(chan struct{})}
 		close(g.open)
 		b := newBatcherOf(g.writer(), nil, opts)

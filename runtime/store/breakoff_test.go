@@ -21,8 +21,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// breaking is a server that forwards requests to another one and returns the results of reads chunk by chunk. The stream of
-// one request per read breaks off.
+// breaking is a server that forwards requests to another one and returns the results of reads chunk by chunk. The
+// stream of one request per read breaks off.
 type breaking struct {
 	warmServer
 	to    bigtablepb.BigtableClient
@@ -99,7 +99,8 @@ func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtable
 			if b.sends != nil {
 				b.sends(n, sent)
 			}
-			if err := stream.Send(&bigtablepb.ReadRowsResponse{Chunks: []*bigtablepb.ReadRowsResponse_CellChunk{c}}); err != nil {
+			one := &bigtablepb.ReadRowsResponse{Chunks: []*bigtablepb.ReadRowsResponse_CellChunk{c}}
+			if err := stream.Send(one); err != nil {
 				return err
 			}
 			sent++

@@ -201,8 +201,9 @@ func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
 	}()
 	isError := reflect.TypeFor[error]()
 	given := map[reflect.Type]any{
-		reflect.TypeFor[context.Context](): t.Context(), reflect.TypeFor[RowClaims](): allClaims{}, reflect.TypeFor[any](): &sample{},
+		reflect.TypeFor[context.Context](): t.Context(), reflect.TypeFor[RowClaims](): allClaims{},
 		reflect.TypeFor[Selection](): SeriesOf(&sample{}), reflect.TypeFor[List](): ListOf([]sample{{}}),
+		reflect.TypeFor[any](): &sample{},
 	}
 	var in []reflect.Value
 	for i := range method.Type().NumIn() {

@@ -15,11 +15,12 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyed returns singles with a form of the series in keys, of which the empty one accepts no delimiter. Their maximum age is
-// age, or unlimited if that is 0.
+// keyed returns singles with a form of the series in keys, of which the empty one accepts no delimiter. Their maximum
+// age is age, or unlimited if that is 0.
 func keyed(id string, age time.Duration, form codec.KeyForm) *mappingOf[sample] {
 	l := singles()
-	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series", Form: form}, {Kind: codec.TimeSegment}}, Time: l.Key.Time}
+	segments := []codec.Segment{{Name: "series", Form: form}, {Kind: codec.TimeSegment}}
+	key := codec.Key{Delimiter: "#", Segments: segments, Time: l.Key.Time}
 	l.Table.ID = id
 	if age > 0 {
 		l.Table.Families = []Family{aged("f.1", age)}
@@ -57,7 +58,8 @@ func taken(rows map[string]int) Client {
 func TestOneTableRefusesForAll(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	refusing := map[string]*mappingOf[sample]{
-		"delimiter": keyed("t", 0, codec.KeyForm{}), "delimiter, for an hour": keyed("t", time.Hour, codec.KeyForm{}), "qualifier": metrics(),
+		"delimiter": keyed("t", 0, codec.KeyForm{}), "delimiter, for an hour": keyed("t", time.Hour, codec.KeyForm{}),
+		"qualifier": metrics(),
 	}
 	for _, c := range []struct {
 		table string
@@ -71,7 +73,8 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	} {
 		for place := range 3 {
 			for _, skip := range []bool{false, true} {
-				mappings := slices.Insert([]*mappingOf[sample]{keyed("u", 0, anySeries), keyed("v", time.Hour, anySeries)}, place, refusing[c.table])
+				others := []*mappingOf[sample]{keyed("u", 0, anySeries), keyed("v", time.Hour, anySeries)}
+				mappings := slices.Insert(others, place, refusing[c.table])
 				rows := map[string]int{}
 				w := newWriterOf(taken(rows), mappings, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
 				name := fmt.Sprintf("%s, table %d, skip %v", c.table, place, skip)
@@ -100,7 +103,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 				}
 				good := sample{Series: "good", Time: now}
 				refused("WriteAll", 1, w.WriteAll(t.Context(), []sample{good, c.event, {Series: "good too", Time: now, Value: 1}}))
-				assert.Same(t, map[string]int{mappings[0].Table.ID: 2, mappings[1].Table.ID: 2, mappings[2].Table.ID: 2}, rows, name)
+				assert.Same(t, map[string]int{"u": 2, "v": 2, refusing[c.table].Table.ID: 2}, rows, name)
 			}
 		}
 	}
@@ -110,7 +113,8 @@ func TestOneTableRefusesForAll(t *testing.T) {
 // names the table that refused it.
 func TestRefusedByName(t *testing.T) {
 	tables := []*mappingOf[sample]{keyed("any", 0, anySeries), keyed("delimited", 0, codec.KeyForm{})}
-	err := newWriterOf(taken(map[string]int{}), tables, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
+	w := newWriterOf(taken(map[string]int{}), tables, WriterOptions{TablePrefix: "p_"})
+	err := w.Write(t.Context(), sample{Series: "a#b", Time: at(1)})
 	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
 		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
 	if err == nil || strings.TrimSpace(err.Error()) != want {

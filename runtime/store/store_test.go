@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"iter"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -471,4 +475,18 @@ func TestReadStops(t *testing.T) {
 	if _, err := collect(ctx, r, "s", day0, at(10*86400)); !errors.Is(err, context.Canceled) || failed == nil {
 		t.Errorf("%v, and the hook was told %v", err, failed)
 	}
+}
+
+// Parallel tests wait for pauses of clients more than they compute, so more of them run at a time
+// than there are processors.
+const parallel = "8"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		if err := f.Value.Set(parallel); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
 }

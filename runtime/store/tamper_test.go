@@ -269,12 +269,14 @@ func TestWireDisabled(t *testing.T) {
 func TestNewClient(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	client := opened(t)(NewClient(t.Context(), storetest.Project, storetest.Instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}},
+	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
+	client := opened(t)(NewClient(t.Context(), storetest.Project, storetest.Instance, config,
 		option.WithEndpoint(bt.Addr), option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials()))))
 	ordinary := 0
 	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ordinary += op.OrdinaryRequests }}
-	must(t, newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
+	w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks})
+	must(t, w.Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	same(t, []string{"1"}, read(t, newReaderOf(client, l, ReaderOptions{Hooks: hooks}), day0, at(2), ReadOptions{}))
 	same(t, 0, ordinary)
 }
@@ -323,7 +325,8 @@ func (s *lossy) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bi
 	}
 	response := new(bigtablepb.MutateRowsResponse)
 	for i := range r.Entries {
-		response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: &spb.Status{Code: int32(status.Code(err))}})
+		answer := &spb.Status{Code: int32(status.Code(err))}
+		response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: answer})
 	}
 	return stream.Send(response)
 }
@@ -396,7 +399,8 @@ func TestRefusedAfterALostReply(t *testing.T) {
 						must(t, err)
 						wg.Go(func() {
 							defer func() { _ = client.Close() }()
-							err := newWriterOf(client, []*mappingOf[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2), nth(3)}[:events])
+							w := newWriterOf(client, []*mappingOf[sample]{days()})
+							err := w.WriteAll(t.Context(), []sample{nth(1), nth(2), nth(3)}[:events])
 							var failed *WriteError
 							if !errors.As(err, &failed) || len(failed.Failures) != events || len(s.stored) != min(lose, 1)*events {
 								t.Errorf("%s: %v", what, err)
