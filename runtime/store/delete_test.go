@@ -227,6 +227,21 @@ func TestDeleteRefuses(t *testing.T) {
 	}
 }
 
+// TestDeleteOfNumberedEvent checks that an event with a sequence number, which an earlier
+// layout cannot store, is not taken for the event of its time that it stores.
+func TestDeleteOfNumberedEvent(t *testing.T) {
+	older, newest := days(), offsetBlobs()
+	adjusted(older, func(m *mapping) { m.sequence = ofSequence })
+	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*mappingOf[sample]{older}
+	s := newBigtable(t, newest)
+	w := newWriterOf(s.Client, []*mappingOf[sample]{newest})
+	must(t, w.Write(t.Context(), sample{Series: "a", Time: day0}))
+	got, err := w.Delete(t.Context(), []sample{{Series: "a", Time: day0, Sequence: 5}})
+	if err != nil || got.Events() != 0 || storedCells(t, s, older.Table.ID) != 1 {
+		t.Errorf("%v, %v; %d cells are left", got, err, storedCells(t, s, older.Table.ID))
+	}
+}
+
 // TestDeleteCountsRows deletes ranges that cut the millisecond of an event: only rows that lose data count.
 func TestDeleteCountsRows(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{days(), singles(), offsets(), offsetBlobs()} {
