@@ -63,6 +63,9 @@ func putValue(l *mappingOf[sample]) func(e *sample, c *eventCells) {
 // ofSample points to the series of a sample.
 var ofSample = seriesValues[sample]{of: func(e *sample, to []any) []any { return append(to, &e.Series) }, ptr: func(e *sample) any { return &e.Series }}
 
+// ofSequence points to the sequence number of a sample.
+func ofSequence(e event) *uint32 { return &e.pointer.(*sample).Sequence }
+
 // Required is the Missing function of a mapping whose columns are all required.
 func Required[E any](*E, int) error { return codec.ErrMissing }
 
