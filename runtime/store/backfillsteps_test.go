@@ -413,11 +413,21 @@ func TestBackfillPartsSweep(t *testing.T) {
 	}
 }
 
-// TestBackfillPartsAlone checks how long a pipeline waits, and steps for no places, or none of the table.
+// TestBackfillPartsAlone checks that copies do not differ if nothing else is written, how long a pipeline waits, and
+// steps for no places, or none of the table.
 func TestBackfillPartsAlone(t *testing.T) {
-	r := newRefill(t, 0)
+	r := newRefill(t, 3)
 	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 	must(t, err)
+	var chunks []JobNote
+	take := func(c JobNote) { chunks = append(chunks, c) }
+	_, err = steps.Find(t.Context(), JobTable{Table: "singles"}, KeyRange{}, allClaims{}, take)
+	must(t, err)
+	_, _, err = steps.Do(t.Context(), chunks[0])
+	must(t, err)
+	if differs, err := steps.Differs(t.Context(), chunks[0]); differs || err != nil {
+		t.Error(differs, err)
+	}
 	if steps.Wait() < steps.attemptTime()+DefaultTimeout/2 {
 		t.Error("the wait is shorter than requests take")
 	}
