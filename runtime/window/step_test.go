@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // drawSteps draws the events of up to three series, some of which lack a field, or are lost or in doubt, in order of series and time.
@@ -89,6 +91,7 @@ func increases(windows []named) map[string][2]string {
 // of one window, of all fields, however windows are ordered, filled, grouped, and made of cells. Windows that are added
 // from the newest one, in parts, are equal to those of all events.
 func TestSteps(t *testing.T) {
+	testlong.Checks(t, 20)
 	rapid.Check(t, func(t *rapid.T) {
 		begin := time.Unix(1_700_000_000, 0).UTC()
 		from := begin.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "from")) * time.Second)
