@@ -2,8 +2,6 @@ package modules_test
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,6 +20,17 @@ const oldest = "testdata/oldest/go.mod.txt"
 // versionsIn returns the versions that a go.mod file requires, by module.
 func versionsIn(t *testing.T, path string) map[string]string {
 	t.Helper()
+	mod := modFile(t, path)
+	versions := map[string]string{}
+	for _, r := range mod.Require {
+		versions[r.Mod.Path] = strings.TrimPrefix(r.Mod.Version, "v")
+	}
+	return versions
+}
+
+// modFile reads a go.mod file.
+func modFile(t *testing.T, path string) *modfile.File {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -30,11 +39,7 @@ func versionsIn(t *testing.T, path string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	versions := map[string]string{}
-	for _, r := range mod.Require {
-		versions[r.Mod.Path] = strings.TrimPrefix(r.Mod.Version, "v")
-	}
-	return versions
+	return mod
 }
 
 // The modules of the repository require the same versions of what they share. Otherwise, the
@@ -81,70 +86,28 @@ func TestClientRange(t *testing.T) {
 var oldSchemas = []string{"all_types", "usage_classes", "balloon_combined"}
 
 // TestOldestClient generates the code of example schemas in a module with the oldest
-// client, and runs its generated tests.
+// client, and runs its generated tests. A program outside of the generated code names types and errors of its signatures: the copy
+// of the runtime must be importable from there.
 func TestOldestClient(t *testing.T) {
 	testlong.Skip(t, "compiles a copy of the runtime")
-	dir, err := filepath.Abs(testlong.Scratch(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newShell(t, goFlags("-mod=readonly"), "GOWORK=off")
 	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join("testdata/oldest", name+".txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		s.do("cp " + s.root + "/golden/modules/testdata/oldest/" + name + ".txt " + name)
 	}
-	config := []byte("btgen: v1\nruntime: vendored\n") // the runtime's module requires a newer client
-	if err := os.WriteFile(filepath.Join(dir, "btgen.yaml"), config, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	command := filepath.Join(dir, "btgen.exe")
-	goCommand(t, "../..", "build", "-o", command, "./cmd/btgen")
-	if err := os.Mkdir(filepath.Join(dir, "schemas"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range oldSchemas {
-		text, err := os.ReadFile(filepath.Join("../../schemas", name+".yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "schemas", name+".yaml"), text, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	generate := exec.Command(command, "generate", "schemas")
-	generate.Dir = dir
-	if out, err := generate.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	saveCommand(t, dir)
-	goCommand(t, dir, "build", "./...")
-	out := goCommand(t, dir, "test", "-vet=off", "./...")
-	if tested, want := strings.Count(out, "ok  \t"), packagesOf(t, filepath.Join(dir, "generated")); tested != want {
-		t.Errorf("%d packages tested, want %d\n%s", tested, want, out)
-	}
-}
-
-// saveCommand writes a program outside of the generated code that names types and errors
-// of its signatures: the copy of the runtime must be importable from there.
-func saveCommand(t *testing.T, dir string) {
-	t.Helper()
-	module := strings.TrimSpace(goCommand(t, dir, "list", "-m"))
-	if err := os.MkdirAll(filepath.Join(dir, "cmd", "app"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	program := `package main
+	s.write("btgen.yaml", "btgen: v1\nruntime: vendored\n") // the runtime's module requires a newer client
+	s.do("mkdir schemas; cp " + s.root + "/schemas/{" + strings.Join(oldSchemas, ",") + "}.yaml schemas")
+	s.in(s.root).do("go build -o " + s.dir + "/btgen.exe ./cmd/btgen")
+	s.do("./btgen.exe generate schemas")
+	module := s.do("go list -m")
+	s.write("cmd/app/main.go", `package main
 
 import (
 	"errors"
 	"fmt"
 
-	"` + module + `/generated/runtime/codec"
-	"` + module + `/generated/runtime/store"
-	"` + module + `/generated/weather"
+	"`+module+`/generated/runtime/codec"
+	"`+module+`/generated/runtime/store"
+	"`+module+`/generated/weather"
 )
 
 func main() {
@@ -154,31 +117,10 @@ func main() {
 	}
 	fmt.Println(open, errors.Is(codec.ErrExpired, store.ErrNotFound))
 }
-`
-	if err := os.WriteFile(filepath.Join(dir, "cmd", "app", "main.go"), []byte(program), 0o666); err != nil {
-		t.Fatal(err)
+`)
+	s.do("go build ./...")
+	out := s.do("go test -vet=off ./...")
+	if want := strings.Fields(s.do("ls generated/*/btgen.go")); strings.Count(out+"\n", "ok  \t") != len(want) {
+		t.Errorf("tests ran of other packages than %v\n%s", want, out)
 	}
-}
-
-// packagesOf counts the packages of schemas in a folder of generated code.
-func packagesOf(t *testing.T, dir string) int {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "*", "btgen.go"))
-	if err != nil || len(found) == 0 {
-		t.Fatal("no code", err)
-	}
-	return len(found)
-}
-
-// goCommand runs the go command in a module and returns what it prints.
-func goCommand(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), goFlags("-mod=readonly"), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }

@@ -7,7 +7,8 @@
 package modules_test
 
 import (
-	"context"
+	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -21,14 +22,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/mod/modfile"
 
-	// Compile what other modules need before the tests begin. Otherwise the tests and
-	// the go command that runs them would compile it concurrently.
-	_ "github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/golden/testlong"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the output of the commands in the manual")
@@ -163,10 +158,32 @@ func TestManual(t *testing.T) {
 // programs are pages most of whose commands link or run programs that use the client.
 var programs = []string{"docs/adopting.md", "docs/code.md", "docs/deployment.md", "docs/moving-in.md", "docs/recipes.md", "docs/rollups.md"}
 
-// startEmulator starts an empty emulator for the blocks of the manual that are marked with it.
+// startEmulator starts an empty emulator for the blocks of the manual that are marked with it. It is another program, so that
+// this one does not link the client.
 func startEmulator(t *testing.T) string {
 	t.Helper()
-	return storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil }).Addr
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./testdata/emulator")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
 }
 
 // TestManualModules runs the blocks of the manual that are marked as modules, each in a
@@ -374,77 +391,21 @@ func goFlags(others string) string {
 // same versions of all dependencies.
 func newModule(t *testing.T, root, dir, path string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := modfile.Parse("go.mod", text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := modFile(t, filepath.Join(root, "go.mod"))
 	const self = "github.com/btgen-dev/btgen"
+	var errs []error
 	for _, tool := range mod.Tool {
-		if err := mod.DropTool(tool.Path); err != nil {
-			t.Fatal(err)
-		}
+		errs = append(errs, mod.DropTool(tool.Path))
 	}
-	for _, err := range []error{
-		mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""), mod.AddTool(self + "/cmd/btgen"), mod.AddTool(self + "/cmd/btgen-live"),
-		mod.AddTool(self + "/cmd/btgen-vet"),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, tool := range []string{"btgen", "btgen-live", "btgen-vet"} {
+		errs = append(errs, mod.AddTool(self+"/cmd/"+tool))
 	}
+	errs = append(errs, mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""))
 	mod.Cleanup()
 	formatted, err := mod.Format()
-	if err != nil {
+	sum, failed := os.ReadFile(filepath.Join(root, "go.sum"))
+	errs = append(errs, err, failed, os.WriteFile(filepath.Join(dir, "go.mod"), formatted, 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666))
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{"go.mod": formatted, "go.sum": sum} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestGoTool uses btgen from a separate module: a tool line in go.mod, a go:generate
-// line, and a program that runs the generated code.
-func TestGoTool(t *testing.T) {
-	testlong.Skip(t, "builds another module besides that of TestManual")
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := filepath.Abs(testlong.Scratch(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, testscript.Params{
-		Dir:         "testdata/gotool",
-		WorkdirRoot: dir,
-		Setup: func(env *testscript.Env) error {
-			newModule(t, root, env.WorkDir, "example.com/app")
-			for _, v := range append(os.Environ(), moduleEnv()...) {
-				name, value, _ := strings.Cut(v, "=")
-				switch name {
-				case "PATH", "HOME", "WORK", "TMPDIR": // set by testscript
-				default:
-					env.Setenv(name, value)
-				}
-			}
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
-				value, err := exec.Command("go", "env", name).Output()
-				if err != nil {
-					return err
-				}
-				env.Setenv(name, strings.TrimSpace(string(value)))
-			}
-			return nil
-		},
-	})
 }

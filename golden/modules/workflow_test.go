@@ -3,7 +3,6 @@ package modules_test
 import (
 	"cmp"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,30 +16,8 @@ var step = regexp.MustCompile(`(?m)^      - run: (.*)\n((?:        .*\n)*)`)
 
 // workflow is a clone of a repository with schemas, and the commands that its CI runs.
 type workflow struct {
-	t     *testing.T
-	dir   string
+	*shell
 	steps []string
-}
-
-// sh runs a command in the clone, as CI does.
-func (w *workflow) sh(line string, env ...string) (string, error) {
-	w.t.Helper()
-	cmd := exec.Command("bash", "-e", "-c", line)
-	cmd.Dir = w.dir
-	cmd.Env = append(append(os.Environ(), moduleEnv()...), "GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")
-	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-// do runs a command that must succeed.
-func (w *workflow) do(line string) string {
-	w.t.Helper()
-	out, err := w.sh(line)
-	if err != nil {
-		w.t.Fatalf("%s: %v\n%s", line, err, out)
-	}
-	return strings.TrimSpace(out)
 }
 
 // fails runs the steps of the workflow, and returns the first that fails, with its output; empty
@@ -51,7 +28,7 @@ func (w *workflow) fails(base string) (line, output string) {
 		if strings.HasPrefix(line, "go test") && !testlong.Enabled() {
 			continue // the code of TestManual is tested, too
 		}
-		if out, err := w.sh(line, "BASE="+base, "EXACT=--exact"); err != nil { // as after a push
+		if out, err := w.try(line, "BASE="+base, "EXACT=--exact"); err != nil { // as after a push
 			return line, out
 		}
 	}
@@ -62,20 +39,11 @@ func (w *workflow) fails(base string) (line, output string) {
 // stop, and after some that it has not.
 func TestWorkflow(t *testing.T) {
 	testlong.Skip(t, "it compiles an application")
-	for _, tool := range []string{"git", "bash"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
-	}
-	root, err := filepath.Abs("../..")
+	w := &workflow{shell: newShell(t, moduleEnv()...)}
+	text, err := os.ReadFile(filepath.Join(w.root, "docs/ci/btgen.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/ci/btgen.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &workflow{t: t, dir: testlong.Scratch(t)}
 	for _, m := range step.FindAllStringSubmatch(string(text), -1) {
 		w.steps = append(w.steps, m[1])
 		if strings.Contains(m[1], "$BASE") && (!strings.Contains(m[2], "BASE: ${{ github.event.pull_request.base.sha || github.event.before }}") || !strings.Contains(string(text), "fetch-depth: 0")) {
@@ -85,7 +53,7 @@ func TestWorkflow(t *testing.T) {
 	if len(w.steps) != 5 {
 		t.Fatalf("%q", w.steps)
 	}
-	newModule(t, root, w.dir, "example.com/app")
+	newModule(t, w.root, w.dir, "example.com/app")
 	w.write("schemas/event.yaml", workflowSchema)
 	w.do("printf '*.sarif\\n*.bak\\n' > .gitignore; go tool btgen generate; git init -q; git add .; git commit -qm first")
 	added := "sed -i.bak 's/value: {type: int64}/value: {type: int64}\\n  speed: {type: float64, optional: true}/' schemas/event.yaml; go tool btgen generate; git add .; git commit -qm load"
@@ -116,17 +84,6 @@ func TestWorkflow(t *testing.T) {
 				t.Errorf("%q fails; want %q, and %q in\n%s", line, tt.want, tt.says, out)
 			}
 		})
-	}
-}
-
-// write writes a file of the repository.
-func (w *workflow) write(name, text string) {
-	path := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		w.t.Fatal(err)
 	}
 }
 
