@@ -112,51 +112,39 @@ func (b block) save(t *testing.T, text string) {
 // TestManual follows the tour in the README, then the other pages of the manual in the
 // module of the tour: it writes the files, runs the commands and compares their output.
 // Excerpts of files must be in these files, in the module or in this repository. It
-// replaces only the commands that install btgen, so that the module uses this checkout. A
-// normal run leaves out the pages with more programs than the tour has.
+// replaces only the commands that install btgen, so that the module uses this checkout.
 func TestManual(t *testing.T) {
-	testlong.Skip(t, "every page is executed")
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
+	if !*update {
+		testlong.Skip(t, "every page is executed")
 	}
-	dir := testlong.Scratch(t)
-	newModule(t, root, dir, "example.com/balloons")
-	for _, p := range manual(t, root) {
+	s := newShell(t, moduleEnv()...)
+	newModule(t, s.root, s.dir, "example.com/balloons")
+	for _, p := range manual(t, s.root) {
 		emulator := sync.OnceValue(func() string { return startEmulator(t) }) // of the page
-		brief := slices.Contains(programs, p.name) && !*update && !testlong.Enabled()
 		for _, b := range p.blocks() {
 			action, arg, _ := strings.Cut(b.mark, ": ")
 			switch {
-			case brief && action != "excerpt":
 			case action == "file":
-				if err := os.WriteFile(filepath.Join(dir, arg), []byte(b.text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				s.write(arg, b.text)
 			case action == "shows":
-				b.checkExcerpt(t, dir, arg)
+				b.checkExcerpt(t, s.dir, arg)
 			case action == "excerpt":
-				b.checkExcerpt(t, root, arg)
+				b.checkExcerpt(t, s.root, arg)
 			case action == "module": // see TestManualModules
 			case action == "emulator":
 				env := "BIGTABLE_EMULATOR_HOST=" + emulator()
 				if project, instance, ok := strings.Cut(arg, " "); ok { // as btgen-live emulator, it has the tables of the schemas
-					setup := exec.Command("go", "tool", "btgen-live", "setup", "--project", project, "--instance", instance)
-					setup.Dir, setup.Env = dir, append(os.Environ(), append(moduleEnv(), env)...)
-					if out, err := setup.CombinedOutput(); err != nil {
+					if out, err := s.try("go tool btgen-live setup --project "+project+" --instance "+instance, env); err != nil {
 						t.Fatalf("%v: %s", err, out)
 					}
 				}
-				b.session(t, dir, env)
+				b.session(s, env)
 			case b.language == "console":
-				b.session(t, dir)
+				b.session(s)
 			}
 		}
 	}
 }
-
-// programs are pages most of whose commands link or run programs that use the client.
-var programs = []string{"docs/adopting.md", "docs/code.md", "docs/deployment.md", "docs/moving-in.md", "docs/recipes.md", "docs/rollups.md"}
 
 // startEmulator starts an empty emulator for the blocks of the manual that are marked with it. It is another program, so that
 // this one does not link the client.
@@ -191,32 +179,27 @@ func startEmulator(t *testing.T) string {
 // what is compiled already: this checkout in place of a clone, and versions of other modules.
 func TestManualModules(t *testing.T) {
 	testlong.Skip(t, "compiles a copy of the runtime")
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := testlong.Scratch(t)
+	s := newShell(t, goFlags(""), "GOWORK=off")
 	const self = "github.com/btgen-dev/btgen"
 	get := "go get " + client + "@v" + versionsIn(t, oldest)[client]
 	replaced := strings.NewReplacer(
 		"go get -tool "+self+"/cmd/btgen@latest",
-		"go mod edit -require "+self+"@v0.0.0 -replace "+self+"='"+root+"' -tool "+self+"/cmd/btgen && go mod tidy",
-		"="+cloned, "='"+root+"'", get, "go mod edit"+compiled(t)+" && "+get)
+		"go mod edit -require "+self+"@v0.0.0 -replace "+self+"='"+s.root+"' -tool "+self+"/cmd/btgen && go mod tidy",
+		"="+cloned, "='"+s.root+"'", get, "go mod edit"+compiled(t)+" && "+get)
 	ran := 0
-	for _, p := range manual(t, root) {
+	for _, p := range manual(t, s.root) {
 		for _, b := range p.blocks() {
 			action, name, _ := strings.Cut(b.mark, ": ")
 			if action != "module" {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				module := filepath.Join(dir, name)
-				if err := os.Mkdir(module, 0o777); err != nil {
-					t.Fatal(err)
-				}
+				module := s.in(filepath.Join(s.dir, name))
+				module.t = t
+				s.do("mkdir " + name)
 				for _, c := range b.commands() {
 					c.line = replaced.Replace(c.line)
-					c.run(t, module, b, goFlags(""), "GOWORK=off")
+					c.run(module, b)
 				}
 			})
 			ran++
@@ -327,38 +310,35 @@ func (b block) commands() []command {
 
 // run runs the command and compares its output. It returns the output, or the expected
 // output if they differ only in volatile parts.
-func (c command) run(t *testing.T, dir string, b block, env ...string) string {
-	t.Helper()
-	cmd := exec.Command("sh", "-c", c.line)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), env...)
-	out, _ := cmd.CombinedOutput() // the output shows whether it failed
-	got := chatter.ReplaceAllString(string(out), "")
+func (c command) run(s *shell, b block, env ...string) string {
+	s.t.Helper()
+	out, _ := s.try(c.line, env...) // the output shows whether it failed
+	got := chatter.ReplaceAllString(out, "")
 	diff := cmp.Diff(strings.TrimSpace(untimed(c.want)), strings.TrimSpace(untimed(got)))
 	if diff == "" {
 		return c.want
 	}
 	if !*update {
-		b.errorf(t, "%s: (-manual +output)\n%s", c.line, diff)
+		b.errorf(s.t, "%s: (-manual +output)\n%s", c.line, diff)
 	}
 	return got
 }
 
 // session runs the commands of the block except those that install btgen.
-func (b block) session(t *testing.T, dir string, env ...string) {
-	t.Helper()
+func (b block) session(s *shell, env ...string) {
+	s.t.Helper()
 	updated := ""
 	for _, c := range b.commands() {
 		updated += "$ " + c.line + "\n"
 		if strings.HasPrefix(c.line, "go mod init") || strings.HasPrefix(c.line, "go get -tool") {
 			continue
 		}
-		if out := strings.TrimRight(c.run(t, dir, b, append(moduleEnv(), env...)...), "\n"); out != "" {
+		if out := strings.TrimRight(c.run(s, b, env...), "\n"); out != "" {
 			updated += out + "\n"
 		}
 	}
 	if *update && updated != b.text {
-		b.save(t, updated)
+		b.save(s.t, updated)
 	}
 }
 
