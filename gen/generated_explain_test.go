@@ -59,7 +59,9 @@ func (c *traffic) requests() []*bigtablepb.ReadRowsRequest {
 	for _, r := range c.take() {
 		out = append(out, &bigtablepb.ReadRowsRequest{Rows: r.Rows, Filter: r.Filter, RowsLimit: r.RowsLimit, Reversed: r.Reversed})
 	}
-	slices.SortStableFunc(out, func(a, b *bigtablepb.ReadRowsRequest) int { return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows)) })
+	slices.SortStableFunc(out, func(a, b *bigtablepb.ReadRowsRequest) int {
+		return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows))
+	})
 	return out
 }
 
@@ -194,7 +196,8 @@ func exampleSeries(l *layout.Layout, table *layout.Table) (out []any) {
 // eventOf returns an example as an event.
 func eventOf(l *layout.Layout, table *layout.Table, e *sample.Event) dynamic.Event {
 	return dynamic.Event{
-		Series: exampleSeries(l, table), Time: e.Time, Sequence: e.Sequence, Values: e.Values, Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt,
+		Series: exampleSeries(l, table), Time: e.Time, Sequence: e.Sequence, Values: e.Values,
+		Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt,
 	}
 }
 
@@ -208,7 +211,8 @@ func TestExplainedRequests(t *testing.T) {
 			_, _, now := sample.Day(l.Read)
 			s, b := serverOf(t, l)
 			sent, planned := &traffic{}, &traffic{}
-			r := s.NewReader(sent.connect(t, b.Addr, storetest.Connect), store.ReaderOptions{Now: func() time.Time { return now }})
+			o := store.ReaderOptions{Now: func() time.Time { return now }}
+			r := s.NewReader(sent.connect(t, b.Addr, storetest.Connect), o)
 			table := planned.connect(t, b.Addr, storetest.ConnectPlain).Open(l.Read.ID)
 			same := func(what string, requests []scan.Request) {
 				t.Helper()

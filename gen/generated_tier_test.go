@@ -77,7 +77,8 @@ func (c *tiered) check(of string, err error) {
 	for _, r := range c.take() {
 		switch id := path.Base(r.TableName); {
 		case slices.Contains(untimed, id): // of deletions in all tables
-		case c.layout.State != nil && id == c.layout.State.ID && strings.HasPrefix(of, "Delete"): // of the whole row of a series, which has few cells
+		case c.layout.State != nil && id == c.layout.State.ID && strings.HasPrefix(of, "Delete"):
+			// of the whole row of a series, which has few cells
 		default:
 			c.requests++
 			if since, ok := stampedSince(r.Filter); !ok || since < c.oldest {

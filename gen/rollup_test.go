@@ -108,8 +108,10 @@ var kindSpec = window.NewSpec[string, kindWindow](
 // TestRollupNames checks that runs have the names that reads have for fields, which are those of the last table whose columns
 // can be read one by one.
 func TestRollupNames(t *testing.T) {
-	const table = `bucket: 1d, key: {delimiter: "#", segments: [host, bucket]}, family: m, ttl: {max_age: 30d}, rollup: {every: 1h, family: h, ttl: {max_age: 52w}, fields: `
-	l := testschema.Layout(t, `{btgen: v1, package: app, name: Kind, series: {host: string}, fields: {one: {type: int64, column: o}, two: {type: int64, column: t}}, tables: {
+	const table = `bucket: 1d, key: {delimiter: "#", segments: [host, bucket]}, family: m, ttl: {max_age: 30d},
+    rollup: {every: 1h, family: h, ttl: {max_age: 52w}, fields: `
+	l := testschema.Layout(t, `{btgen: v1, package: app, name: Kind, series: {host: string},
+ fields: {one: {type: int64, column: o}, two: {type: int64, column: t}}, tables: {
   blobs: {pattern: bucket_serialized, blob: {column: e, format: json}, `+table+`[two]}},
   cells: {pattern: bucket_new_cells, `+table+`[one]}}}}`)
 	for i, want := range []string{"t", "o"} {

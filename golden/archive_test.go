@@ -23,7 +23,8 @@ func TestArchiveEdits(t *testing.T) {
 	}
 	common := strings.Repeat("a line that both have\n", 20)
 	text := rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "a\n", "b\n", " c\n", "-\n", "-- from\n", "+ to\n", "@@ -1 +1 @@\n"}), 1, 12).Draw(t, "lines"), "") + common
+		line := rapid.SampledFrom([]string{"\n", "a\n", "b\n", " c\n", "-\n", "-- from\n", "+ to\n", "@@ -1 +1 @@\n"})
+		return strings.Join(rapid.SliceOfN(line, 1, 12).Draw(t, "lines"), "") + common
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		from, to := text.Draw(rt, "from"), text.Draw(rt, "to")

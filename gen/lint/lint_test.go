@@ -36,7 +36,10 @@ expect: {rate: 1/h}
 // must not be one that another table uses.
 func TestFindings(t *testing.T) {
 	const inAMinute = "bucket: 1m\n    since: 2027-01-01\n    before:\n      - "
-	often := []string{"precision: 1m", "precision: 1ms", "expect: {rate: 1/h}", "expect: {rate: 1000/s}", "2006-01-02-1504", "2006-01-02T15:04:05.000", "bucket: 1w"}
+	often := []string{
+		"precision: 1m", "precision: 1ms", "expect: {rate: 1/h}", "expect: {rate: 1000/s}",
+		"2006-01-02-1504", "2006-01-02T15:04:05.000", "bucket: 1w",
+	}
 	before := func(entry string) []string {
 		return []string{"bucket: 1w", "bucket: 1d\n    since: 2027-01-01\n    before: [" + entry + "]"}
 	}
@@ -45,10 +48,14 @@ func TestFindings(t *testing.T) {
 		only, want, says string
 	}{
 		{nil, "", "", ""},
-		{[]string{"{max_age: 30d}", "{max_versions: 10079}"}, "", "error T02", ""},                                            // all events of a bucket are versions of one column
-		{[]string{"{max_age: 30d}", "{max_versions: 10080}"}, "", "T08", ""},                                                  // the rule deletes nothing
-		{[]string{"{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"}, "", "", ""},                             // younger cells are kept at any rank
-		{[]string{`{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`}, "", "error K05", ""}, // dates contain "-"
+		// all events of a bucket are versions of one column
+		{[]string{"{max_age: 30d}", "{max_versions: 10079}"}, "", "error T02", ""},
+		// the rule deletes nothing
+		{[]string{"{max_age: 30d}", "{max_versions: 10080}"}, "", "T08", ""},
+		// younger cells are kept at any rank
+		{[]string{"{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"}, "", "", ""},
+		// dates contain "-"
+		{[]string{`{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`}, "", "error K05", ""},
 		{append(often, inAMinute+"bucket: 1y"), "L03", "error L03", "Bigtable cannot read"},
 		{append(often, inAMinute+"{table: older, bucket: 1y}"), "L03", "error L03", "Bigtable cannot read"},
 		{append(often, inAMinute+"bucket: 1h"), "L03", "", ""},
