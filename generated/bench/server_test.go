@@ -119,7 +119,7 @@ func (s *server) readRows(request []byte) (next func() ([]byte, error), err erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept += size; s.kept > maxKept {
+	if s.kept += size; int64(s.kept) > maxKept {
 		clear(s.answers)
 		s.kept = size
 	}
