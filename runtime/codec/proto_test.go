@@ -158,7 +158,7 @@ func TestProtoMatchesProtobuf(t *testing.T) {
 		m := dynamicpb.NewMessage(types[p])
 		for number, v := range e.full() {
 			i := slices.IndexFunc(protoFields, func(f protoField) bool { return f.number == number })
-			if p == codec.Explicit || !reflect.ValueOf(v).IsZero() {
+			if p == codec.Explicit || !reflect.ValueOf(v).IsZero() || fmt.Sprint(v) == "-0" { // which protobuf writes
 				m.Set(types[p].Fields().ByNumber(protowire.Number(number)), protoreflect.ValueOf(protoFields[i].proto(v)))
 			}
 		}
