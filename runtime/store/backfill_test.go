@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -30,15 +30,25 @@ type refill struct {
 // newRefill writes samples of n series to the source alone.
 func newRefill(t *testing.T, n int) *refill {
 	t.Helper()
-	source, target := singles(), days()
-	target.Table.WriteOnly = true
-	r := &refill{mappings: []*mappingOf[sample]{source, target}, options: BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }, test: &backfillTest{clock: new(fakeClock).clock()}}}
-	r.Bigtable = newBigtable(t, r.mappings...)
+	var samples []sample
 	for i := range n {
-		r.samples = append(r.samples, sample{Series: fmt.Sprintf("s%04d", i), Time: at(i), Value: uint64(i)})
+		samples = append(samples, sample{Series: fmt.Sprintf("s%04d", i), Time: at(i), Value: uint64(i)})
 	}
-	must(t, r.only("singles").WriteAll(t.Context(), r.samples))
-	return r
+	return refillOf(t, singles(), days(), samples...)
+}
+
+// fill copies by a client, without an error.
+func (r *refill) fill(t *testing.T, client Client) BackfillReport {
+	t.Helper()
+	report, err := backfillOf(t.Context(), client, r.mappings, r.options)
+	must(t, err)
+	return report
+}
+
+// fails returns the error of a copy.
+func (r *refill) fails(t *testing.T) error {
+	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
+	return err
 }
 
 // only returns a writer to some tables.
@@ -58,9 +68,7 @@ func (r *refill) values(t *testing.T, table int) (out []string) {
 // agree checks that the tables contain the same samples.
 func (r *refill) agree(t *testing.T) {
 	t.Helper()
-	if want, got := r.values(t, 0), r.values(t, 1); !slices.Equal(want, got) {
-		t.Errorf("the source has %v, the target %v", want, got)
-	}
+	same(t, r.values(t, 0), r.values(t, 1))
 }
 
 // meddling returns a client that calls before ahead of each request of mutations to a table. Other
@@ -87,9 +95,7 @@ func TestBackfillGivesUp(t *testing.T) {
 	client := r.meddling("days", func(n int) {
 		must(t, r.only("singles").Write(t.Context(), sample{Series: "s0000", Time: at(0), Value: uint64(100 + n)}))
 	})
-	if got, err := backfillOf(t.Context(), client, r.mappings, r.options); err != nil || got.Unsettled != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
+	same(t, int64(1), r.fill(t, client).Unsettled)
 }
 
 // TestBackfillKeepsExpired deletes a sample that expires during the copy from the source, as
@@ -104,19 +110,7 @@ func TestBackfillKeepsExpired(t *testing.T) {
 		_, err := r.only("singles").Delete(t.Context(), r.samples)
 		must(t, err)
 	})
-	if got, err := backfillOf(t.Context(), client, r.mappings, r.options); err != nil || got.Deleted != 0 || len(r.values(t, 1)) != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-// sampledTable is a table with four ranges.
-type sampledTable struct {
-	bigtable.TableAPI
-	fails func(func() error) error
-}
-
-func (s sampledTable) SampleRowKeys(context.Context) ([]string, error) {
-	return []string{"s0010", "s0020", "s0030", ""}, s.fails(func() error { return nil })
+	same(t, []int{0, 1}, []int{int(r.fill(t, client).Deleted), len(r.values(t, 1))})
 }
 
 // TestBackfillRefusesCheckpoints checks that only the checkpoint of the same call is used.
@@ -124,16 +118,14 @@ func TestBackfillRefusesCheckpoints(t *testing.T) {
 	r := newRefill(t, 3)
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	r.options.Checkpoint = file
-	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	must(t, err)
+	r.fill(t, r.Client)
 	text, err := os.ReadFile(file)
 	must(t, err)
 	refuse := func(what string, want string) {
 		t.Helper()
-		var failed *CheckpointError
-		if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.File != file || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", what, err)
-		}
+		failed := asError[*CheckpointError](t, r.fails(t), what)
+		same(t, file, failed.File)
+		assert.Contains(t, want, failed, what)
 	}
 	for _, tt := range []struct {
 		want   string
@@ -164,27 +156,21 @@ func TestBackfillRefusesCheckpoints(t *testing.T) {
 // TestBackfillVerifies compares tables that agree and tables that do not.
 func TestBackfillVerifies(t *testing.T) {
 	r := newRefill(t, 50)
-	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	must(t, err)
+	r.fill(t, r.Client)
 	verify := func(want ...string) {
 		t.Helper()
-		o := r.options
-		o.Verify = true
-		got, err := backfillOf(t.Context(), r.Client, r.mappings, o)
 		var found []string
-		for _, d := range got.Differences {
+		for _, d := range r.differences(t) {
 			found = append(found, d.String())
 		}
-		if err != nil || !slices.Equal(want, found) {
-			t.Errorf("%+v, %v", got, err)
-		}
+		same(t, want, found)
 	}
 	verify()
 	must(t, r.only("days").Write(t.Context(), sample{Series: "x", Time: at(200_000)})) // after the call
 	verify()
 	must(t, r.only("days").Write(t.Context(), sample{Series: "s0003", Time: at(3), Value: 99}))
 	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 1 event in the source, 1 in the target")
-	_, err = r.only("singles").Delete(t.Context(), r.samples[3:4])
+	_, err := r.only("singles").Delete(t.Context(), r.samples[3:4])
 	must(t, err)
 	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 0 events in the source, 1 in the target")
 	_, err = r.only("days").Delete(t.Context(), r.samples[3:5])
@@ -229,16 +215,12 @@ func TestBackfillRefuses(t *testing.T) {
 		{"", "numbered", "does not store the sequence numbers"},
 		{"plain", "", "no table has `serves: false`"},
 	} {
-		var failed *BackfillError
-		if _, err := backfillOf(t.Context(), nil, mappings, BackfillOptions{Source: tt.source, Target: tt.target}); !errors.As(err, &failed) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("from %s to %s: %v", tt.source, tt.target, err)
-		}
+		_, err := backfillOf(t.Context(), nil, mappings, BackfillOptions{Source: tt.source, Target: tt.target})
+		assert.Contains(t, tt.want, asError[*BackfillError](t, err, tt))
 	}
-	var unknown *UnknownTableError
 	for _, o := range []BackfillOptions{{Target: "other"}, {Source: "other", Target: "plain"}} {
-		if _, err := backfillOf(t.Context(), nil, mappings, o); !errors.As(err, &unknown) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		_, err := backfillOf(t.Context(), nil, mappings, o)
+		asError[*UnknownTableError](t, err, o.Source)
 	}
 }
 
@@ -253,35 +235,23 @@ func TestBackfillChooses(t *testing.T) {
 	target := table("target", time.Hour, true)
 	mappings := []*mappingOf[sample]{table("short", time.Hour, false), table("long", 3*time.Hour, false), table("idle", 4*time.Hour, true), target}
 	all := completeAll(allGiven(mappings))
-	if got, err := sourceOf(all, all[len(all)-1], &BackfillOptions{}); err != nil || got.Table.ID != "long" {
-		t.Errorf("%v, %v", got, err)
-	}
+	got, err := sourceOf(all, all[len(all)-1], &BackfillOptions{})
+	must(t, err)
+	same(t, "long", got.Table.ID)
 }
 
 // TestBackfillUndecodable fails for a row that cannot be decoded, and counts it if that is allowed.
 func TestBackfillUndecodable(t *testing.T) {
 	r := newRefill(t, 3)
-	m := bigtable.NewMutation()
-	m.Set("f.1", "v.1", bigtable.Now(), []byte("bad"))
-	table := r.Client.Open("singles")
-	must(t, table.Apply(t.Context(), "bad", m))
-	var failed *DecodeError
-	if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.Row != "bad" {
-		t.Error(err)
-	}
+	damage := func(row string) { setCell(t, r.Client, "singles", row, "f.1", "v.1", time.Now(), []byte("bad")) }
+	damage("bad")
+	same(t, "bad", asError[*DecodeError](t, r.fails(t)).Row)
 	r.options.SkipUndecodable = true
-	if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 1 || got.Events != 3 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	same(t, 3, len(r.values(t, 1)))
-	must(t, table.ReadRows(t.Context(), bigtable.PrefixRange("s0001"), func(row bigtable.Row) bool {
-		must(t, table.Apply(t.Context(), row.Key(), m))
-		return true
-	}))
-	r.options.Repair = true
-	if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 2 || len(r.values(t, 1)) != 3 {
-		t.Errorf("%+v, %v: a repair deletes what the source may have", got, err)
-	}
+	got := r.fill(t, r.Client)
+	same(t, []int{1, 3, 3}, []int{int(got.Undecodable), int(got.Events), len(r.values(t, 1))})
+	damage(fmt.Sprintf("s0001#%013d", at(1).UnixMilli()))
+	r.options.Repair = true // which deletes nothing that the source may have
+	same(t, []int{2, 3}, []int{int(r.fill(t, r.Client).Undecodable), len(r.values(t, 1))})
 }
 
 // TestBackfillMerges copies the last of two values of an event, from a table that keeps both.
@@ -291,9 +261,8 @@ func TestBackfillMerges(t *testing.T) {
 	e.Value = 2
 	must(t, r.only(r.source().Table.ID).Write(t.Context(), e))
 	for _, r.options.Verify = range []bool{false, true} {
-		if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Events != 1 || got.Merged != 1 || len(got.Differences) > 0 {
-			t.Errorf("verify %t: %+v, %v", r.options.Verify, got, err)
-		}
+		got := r.fill(t, r.Client)
+		same(t, []int{1, 1, 0}, []int{int(got.Events), int(got.Merged), len(got.Differences)})
 	}
 }
 
@@ -304,12 +273,8 @@ func TestBackfillStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	r.options.Progress = func(BackfillProgress) { cancel(stop) }
-	client := tableClient{r.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
-		return sampledTable{api, func(f func() error) error { return f() }}
-	}}
-	if _, err := backfillOf(ctx, client, r.mappings, r.options); !errors.Is(err, stop) {
-		t.Error(err)
-	}
+	_, err := backfillOf(ctx, splitClient(r.Bigtable, "s0010", "s0020", "s0030"), r.mappings, r.options)
+	assert.Is(t, stop, err)
 }
 
 // fakeClock passes time without waiting.

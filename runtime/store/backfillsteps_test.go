@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -385,25 +386,22 @@ func TestBackfillPartsAmongPrograms(t *testing.T) {
 // TestBackfillPartsSweep finds what a stopped pipeline has left in the target, and only that.
 func TestBackfillPartsSweep(t *testing.T) {
 	r := newRefill(t, 5)
-	r.mappings[1].Table.WriteOnly = true
 	left, early := sample{Series: "s0009", Time: at(3), Value: 3}, sample{Series: "s0009", Time: at(-1000), Value: 3}
 	must(t, r.only("days").WriteAll(t.Context(), []sample{left, early}))
 	for _, repair := range []bool{false, true} {
 		r.options.Repair = repair
 		steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 		must(t, err)
-		if got := steps.Left(at(0)); len(got) != 1 || got[0].Table != "days" {
-			t.Error(got)
-		}
+		tables := steps.Left(at(0))
+		same(t, "days", tables[len(tables)-1].Table)
 		var chunks []JobNote
-		counts, err := steps.Find(t.Context(), steps.Left(at(0))[0], KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) })
+		counts, err := steps.Find(t.Context(), tables[0], KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) })
 		if must(t, err); len(chunks) != 1 || (counts.Backfill.OnlyTarget == 1) == repair {
 			t.Fatalf("repair %t: %d chunks, %+v", repair, len(chunks), counts)
 		}
 		settled, err := steps.Settle(t.Context(), chunks[0])
-		if must(t, err); settled.Backfill.Deleted != 1 {
-			t.Errorf("repair %t: %+v", repair, settled)
-		}
+		must(t, err)
+		assert.Same(t, int64(1), settled.Backfill.Deleted, "repair", repair)
 	}
 	same(t, 0, len(r.values(t, 1)))
 	r.mappings[1].Table.WriteOnly, r.options.Repair, r.options.Target = false, false, "days"
@@ -425,19 +423,17 @@ func TestBackfillPartsAlone(t *testing.T) {
 	must(t, err)
 	_, _, err = steps.Do(t.Context(), chunks[0])
 	must(t, err)
-	if differs, err := steps.Differs(t.Context(), chunks[0]); differs || err != nil {
-		t.Error(differs, err)
-	}
+	differs, err := steps.Differs(t.Context(), chunks[0])
+	must(t, err)
+	same(t, false, differs)
 	if steps.Wait() < steps.attemptTime()+DefaultTimeout/2 {
 		t.Error("the wait is shorter than requests take")
 	}
 	oldest, _, err := steps.Do(t.Context(), note(placesNote{Table: "singles"}))
-	if must(t, err); !oldest.IsZero() {
-		t.Error(oldest)
-	}
-	if _, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []rowPlaces{{Row: []byte{9}, At: [][3]int64{{}}}}})); !errors.Is(err, errPlaces) {
-		t.Error(err)
-	}
+	must(t, err)
+	same(t, time.Time{}, oldest)
+	_, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []rowPlaces{{Row: []byte{9}, At: [][3]int64{{}}}}}))
+	assert.Is(t, errPlaces, err)
 }
 
 // until claims the rows before a key.

@@ -112,16 +112,13 @@ func spoil(t *testing.T, l *mappingOf[sample], client *bigtable.Client) {
 		rows = append(rows, row)
 		return true
 	}))
-	row := rows[len(rows)/3]
-	for family, items := range row {
-		m := bigtable.NewMutation()
+	for family, items := range rows[len(rows)/3] {
 		item := items[len(items)/2]
 		_, qualifier, _ := strings.Cut(item.Column, ":")
 		if l.Pattern == codec.BucketNewColumns {
 			qualifier = "none"
 		}
-		m.Set(family, qualifier, item.Timestamp, []byte("none"))
-		must(t, client.Open(l.Table.ID).Apply(t.Context(), row.Key(), m))
+		setCell(t, client, l.Table.ID, item.Row, family, qualifier, item.Timestamp.Time(), []byte("none"))
 	}
 }
 

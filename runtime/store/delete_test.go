@@ -30,13 +30,7 @@ func inTable(id string, of func() *mappingOf[sample]) *mappingOf[sample] {
 // storedCells returns the number of cells in a table.
 func storedCells(t *testing.T, s *storetest.Bigtable, table string) (n int) {
 	t.Helper()
-	err := s.Client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for _, items := range row {
-			n += len(items)
-		}
-		return true
-	})
-	must(t, err)
+	eachCell(t, s.Client, table, func(bigtable.ReadItem) { n++ })
 	return n
 }
 
@@ -45,12 +39,11 @@ func storedCells(t *testing.T, s *storetest.Bigtable, table string) (n int) {
 func TestDeleteKeepsLimits(t *testing.T) {
 	const n = 107
 	l := offsetBlobs()
-	s := newBigtable(t, l)
 	var all []sample
 	for i := range n + 1 {
 		all = append(all, sample{Series: "a", Time: day0.Add(time.Duration(i) * time.Millisecond)})
 	}
-	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), all))
+	s := holding(t, l, 0, all)
 	var sizes []int
 	client := through(s.Client, func(a asked, send func() error) error {
 		if a.rows != nil {
@@ -117,8 +110,7 @@ func TestDeleteBreaksOff(t *testing.T) {
 // nothing is counted as deleted.
 func TestDeleteRejectedRow(t *testing.T) {
 	l := singles()
-	s := newBigtable(t, l)
-	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
+	s := holding(t, l, 0, []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}})
 	rejected := status.Error(codes.FailedPrecondition, "no")
 	client := tableClient{s.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, bulk: func(context.Context, []string, []*bigtable.Mutation) ([]error, error) {
@@ -152,11 +144,8 @@ func TestDeleteResumes(t *testing.T) {
 			if got, err := newWriterOf(through, []*mappingOf[sample]{l}).DeleteAll(ctx, seriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
 				t.Errorf("table %s, after %d chunks: %v, %v", l.Table.ID, after, got, err)
 			}
-			if len(b.requests(read)) < 2 {
-				t.Errorf("table %s, after %d chunks: %d requests", l.Table.ID, after, b.requests(read))
-			}
-			if n := storedCells(t, s, l.Table.ID); n != 0 {
-				t.Errorf("table %s, after %d chunks: %d cells are left", l.Table.ID, after, n)
+			if n := storedCells(t, s, l.Table.ID); n != 0 || len(b.requests(read)) < 2 {
+				t.Errorf("table %s, after %d chunks: %d cells are left after requests of %d", l.Table.ID, after, n, b.requests(read))
 			}
 		}
 	}
@@ -173,9 +162,7 @@ func TestDeleteStops(t *testing.T) {
 	if !errors.Is(err, stop) || got.Tables[0].Events != 1 || len(got.Tables) == 2 && got.Tables[1].Events != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if storedCells(t, s, l.Table.ID) != 0 || storedCells(t, s, other.Table.ID) != 1 {
-		t.Error("other cells are deleted")
-	}
+	same(t, []int{0, 1}, []int{storedCells(t, s, l.Table.ID), storedCells(t, s, other.Table.ID)})
 }
 
 // TestDeleteSkipsForeignRows checks that rows and columns that cannot be decoded stay, that
@@ -185,21 +172,16 @@ func TestDeleteSkipsForeignRows(t *testing.T) {
 	s := newBigtable(t, l)
 	w := newWriterOf(s.Client, []*mappingOf[sample]{l})
 	must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "a", Time: day0.AddDate(0, 0, 2)}}))
-	m := bigtable.NewMutation()
-	m.Set(l.Table.Families[0].Name, "not a time", 0, nil)
 	for _, row := range []string{"a#2021-03-05", "a#2021-03-20x"} {
-		must(t, s.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
+		setCell(t, s.Client, l.Table.ID, row, l.Table.Families[0].Name, "not a time", time.Unix(0, 0), nil)
 	}
 	got, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(-1), day0.AddDate(0, 0, 9))
-	if err != nil || got.Events() != 3 || storedCells(t, s, l.Table.ID) != 1 {
-		t.Errorf("days within the range: %v, %v; %d cells are left", got, err, storedCells(t, s, l.Table.ID))
-	}
+	must(t, err)
+	same(t, []int{3, 1}, []int{got.Events(), storedCells(t, s, l.Table.ID)}) // of days within the range
 	must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}}))
 	got, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
-	var undecodable *DecodeError
-	if !errors.As(err, &undecodable) || undecodable.Row != "a#2021-03-20x" || got.Events() != 2 || storedCells(t, s, l.Table.ID) != 1 {
-		t.Errorf("whole series: %v, %v; %d cells are left", got, err, storedCells(t, s, l.Table.ID))
-	}
+	same(t, "a#2021-03-20x", asError[*DecodeError](t, err).Row)
+	same(t, []int{2, 1}, []int{got.Events(), storedCells(t, s, l.Table.ID)})
 }
 
 // TestDeleteRefuses checks the errors of calls that delete nothing.
@@ -207,24 +189,19 @@ func TestDeleteRefuses(t *testing.T) {
 	l := days()
 	s := newBigtable(t, l)
 	w := newWriterOf(s.Client, []*mappingOf[sample]{l})
-	var bad *RangeError
-	if _, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1), at(0)); !errors.As(err, &bad) {
-		t.Error(err)
-	}
-	if _, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1), time.Time{}); !errors.As(err, &bad) {
-		t.Error(err)
+	for _, to := range []time.Time{at(0), {}} {
+		_, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1), to)
+		wantRange(t, err, at(1), to)
 	}
 	_, err := w.DeleteAll(t.Context(), seriesOf(sample{}))
 	assert.Is(t, codec.ErrEmpty, err)
 	_, err = w.Delete(t.Context(), []sample{{Series: "a#b", Time: day0}})
 	assert.Is(t, codec.ErrDelimiter, err)
-	if got, err := w.Delete(t.Context(), nil); err != nil || got.Events() != 0 || len(got.Tables) != 1 {
-		t.Error(got, err)
-	}
-	var missing *MissingTableError
-	if _, err := newWriterOf(s.Client, []*mappingOf[sample]{singles()}).DeleteAll(t.Context(), seriesOf(sample{Series: "a"})); !errors.As(err, &missing) {
-		t.Error(err)
-	}
+	got, err := w.Delete(t.Context(), nil)
+	must(t, err)
+	same(t, []int{0, 1}, []int{got.Events(), len(got.Tables)})
+	_, err = newWriterOf(s.Client, []*mappingOf[sample]{singles()}).DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
+	wantMissing(t, err, "singles")
 }
 
 // TestDeleteOfNumberedEvent checks that an event with a sequence number, which an earlier
@@ -237,9 +214,8 @@ func TestDeleteOfNumberedEvent(t *testing.T) {
 	w := newWriterOf(s.Client, []*mappingOf[sample]{newest})
 	must(t, w.Write(t.Context(), sample{Series: "a", Time: day0}))
 	got, err := w.Delete(t.Context(), []sample{{Series: "a", Time: day0, Sequence: 5}})
-	if err != nil || got.Events() != 0 || storedCells(t, s, older.Table.ID) != 1 {
-		t.Errorf("%v, %v; %d cells are left", got, err, storedCells(t, s, older.Table.ID))
-	}
+	must(t, err)
+	same(t, []int{0, 1}, []int{got.Events(), storedCells(t, s, older.Table.ID)})
 }
 
 // TestDeleteCountsRows deletes ranges that cut the millisecond of an event: only rows that lose data count.
@@ -250,9 +226,8 @@ func TestDeleteCountsRows(t *testing.T) {
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(1)}, {Series: "a", Time: at(90000)}}))
 		for _, rows := range []int{0, 1} {
 			got, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1).Add(time.Microsecond), at(90000).Add(time.Duration(rows)*time.Microsecond))
-			if err != nil || got.Events() != rows || got.Tables[0].Rows != rows {
-				t.Errorf("%s: %+v, %v, want %d", l.Pattern, got, err, rows)
-			}
+			must(t, err)
+			assert.Same(t, []int{rows, rows}, []int{got.Events(), got.Tables[0].Rows}, l.Pattern)
 		}
 	}
 }

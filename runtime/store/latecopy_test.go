@@ -212,9 +212,7 @@ var lateCalls = map[string]lateCall{
 		return nil
 	}},
 	"Backfill of the newest": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		m := bigtable.NewMutation() // what was deleted by a program that does not know the table
-		m.Set("f.1", "v.1", bigtable.Time(at(925)), make([]byte, 8))
-		must(c.t, c.Client.Open("now").Apply(c.t.Context(), "a", m))
+		setCell(c.t, c.Client, "now", "a", "f.1", "v.1", at(925), make([]byte, 8)) // deleted by one that does not know the table
 		return c.refill(ctx, client, "now", true)
 	}},
 	"Rollup": {call: sealsLate},

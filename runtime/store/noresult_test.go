@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -45,19 +46,14 @@ func TestEntriesWithoutResult(t *testing.T) {
 	for i := range events {
 		events[i] = sample{Series: fmt.Sprint("s", i), Time: at(i)}
 	}
-	var failed *WriteError
-	if err := w.WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 10 || failed.Failures[0].Outcome != Unknown {
-		t.Errorf("writing: %v", err)
-	}
+	failed := asError[*WriteError](t, w.WriteAll(t.Context(), events)).Failures
+	same(t, []any{10, Unknown}, []any{len(failed), failed[0].Outcome})
 	long := []sample{{Series: "s", Time: at(0)}, {Series: "s", Time: at(86400)}, {Series: "s", Time: at(2 * 86400)}}
 	must(t, newWriterOf(b.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), append(long, events...)))
-	var kept *DeleteError
-	if n, err := w.Delete(t.Context(), events); !errors.As(err, &kept) {
-		t.Errorf("deleting: %v, %v", n, err)
-	}
-	if n, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), day0, at(4*86400)); !errors.As(err, &kept) {
-		t.Errorf("deleting a range: %v, %v", n, err)
-	}
+	_, err := w.Delete(t.Context(), events)
+	asError[*DeleteError](t, err)
+	_, err = w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), day0, at(4*86400))
+	asError[*DeleteError](t, err)
 }
 
 // Class: outcomes that claim less than is known. If the context ends before a request is sent, its events
@@ -75,15 +71,9 @@ func TestWritesWithEndedContext(t *testing.T) {
 		"IfAbsent": w.WriteAll(ended, []sample{one, two}, WriteOptions{IfAbsent: true}),
 		"Replace":  w.Replace(ended, one, two),
 	} {
-		var failed *WriteError
-		if !errors.As(err, &failed) {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		for _, f := range failed.Failures {
-			if f.Outcome != Failed || !errors.Is(f.Err, why) {
-				t.Errorf("%s: %v", name, f)
-			}
+		for _, f := range asError[*WriteError](t, err, name).Failures {
+			assert.Same(t, Failed, f.Outcome, name)
+			assert.Is(t, why, f.Err, name)
 		}
 	}
 	same(t, 0, storedCells(t, bt, days().Table.ID))
@@ -133,9 +123,7 @@ func TestMisplacedRows(t *testing.T) {
 		})
 	}
 	r := refillOf(t, lax(singles()), days(), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
-	m := bigtable.NewMutation()
-	m.Set("f.1", "v.1", bigtable.Time(at(1)), codec.Binary.Uint64.Append(nil, 5))
-	must(t, r.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("7s#%013d", at(1).UnixMilli()), m))
+	setCell(t, r.Client, "singles", fmt.Sprintf("7s#%013d", at(1).UnixMilli()), "f.1", "v.1", at(1), codec.Binary.Uint64.Append(nil, 5))
 	scanner, err := newScannerOf(r.Client, r.mappings[:1], "singles")
 	must(t, err)
 	events, misplaced := 0, 0
@@ -146,17 +134,11 @@ func TestMisplacedRows(t *testing.T) {
 			events += len(row.Events)
 		}
 	}
-	if events != 2 || misplaced != 1 {
-		t.Errorf("%d events, %d misplaced rows", events, misplaced)
-	}
-	if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.Is(err, ErrMisplaced) {
-		t.Error(err)
-	}
+	same(t, []int{2, 1}, []int{events, misplaced})
+	assert.Is(t, ErrMisplaced, r.fails(t))
 	r.options.SkipUndecodable = true
-	got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	if err != nil || got.Events != 2 || got.Undecodable != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
+	got := r.fill(t, r.Client)
+	same(t, []int64{2, 1}, []int64{got.Events, got.Undecodable})
 }
 
 // TestReplaceAmongReads reads before and after each request of a Replace by an event in another row: one of the events is there at all

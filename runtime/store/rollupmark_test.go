@@ -57,18 +57,13 @@ func TestMutations(t *testing.T) {
 func rollupCells(t *testing.T, bt *storetest.Bigtable, table string) (names map[string][]string, events map[string]string) {
 	t.Helper()
 	names, events = map[string][]string{}, map[string]string{}
-	must(t, bt.Client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for family, items := range row {
-			for _, item := range items {
-				if family == "h" {
-					names[row.Key()] = append(names[row.Key()], strings.TrimPrefix(item.Column, "h:"))
-				} else {
-					events[row.Key()] += fmt.Sprintln(item.Column, item.Timestamp, string(item.Value))
-				}
-			}
+	eachCell(t, bt.Client, table, func(cell bigtable.ReadItem) {
+		if name, is := strings.CutPrefix(cell.Column, "h:"); is {
+			names[cell.Row] = append(names[cell.Row], name)
+		} else {
+			events[cell.Row] += fmt.Sprintln(cell.Column, cell.Timestamp, string(cell.Value))
 		}
-		return true
-	}))
+	})
 	return names, events
 }
 
@@ -123,9 +118,7 @@ func TestMarks(t *testing.T) {
 			c.begin()
 			names, before := rollupCells(t, c.Bigtable, "days")
 			for row := range names {
-				m := bigtable.NewMutation()
-				m.DeleteCellsInFamily("h")
-				must(t, c.Client.Open("days").Apply(t.Context(), row, m))
+				change(t, c.Client, "days", row, func(m *bigtable.Mutation) { m.DeleteCellsInFamily("h") })
 			}
 			must(t, of.call(t.Context(), c, client))
 			names, after := rollupCells(t, c.Bigtable, "days")

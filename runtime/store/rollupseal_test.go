@@ -108,9 +108,7 @@ func TestRollupAll(t *testing.T) {
 	if report := roll(t, bt, l, o); report.Noted != 0 {
 		t.Errorf("late: %+v", report)
 	}
-	m := bigtable.NewMutation()
-	m.Set("h", rollup.Mark(1), bigtable.Time(at(86400)), nil)
-	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s00#2021-03-05", m))
+	setCell(t, bt.Client, l.Table.ID, "s00#2021-03-05", "h", rollup.Mark(1), at(86400), nil)
 	before, _ := rollupCells(t, bt, l.Table.ID)
 	o = rollupNow(86400 * 44)
 	report, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
@@ -124,18 +122,14 @@ func TestRollupAll(t *testing.T) {
 // damageRuns changes the values of all runs.
 func damageRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], damage func(value []byte) []byte) {
 	t.Helper()
-	table := bt.Client.Open(l.Table.ID)
-	changes := map[string]*bigtable.Mutation{}
-	must(t, table.ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for _, cell := range row["h"] {
-			m := bigtable.NewMutation()
-			m.Set("h", strings.TrimPrefix(cell.Column, "h:"), cell.Timestamp, damage(cell.Value))
-			changes[row.Key()] = m
+	runs := map[string]bigtable.ReadItem{}
+	eachCell(t, bt.Client, l.Table.ID, func(cell bigtable.ReadItem) {
+		if strings.HasPrefix(cell.Column, "h:") {
+			runs[cell.Row] = cell
 		}
-		return true
-	}))
-	for row, m := range changes {
-		must(t, table.Apply(t.Context(), row, m))
+	})
+	for row, c := range runs {
+		setCell(t, bt.Client, l.Table.ID, row, "h", strings.TrimPrefix(c.Column, "h:"), c.Timestamp.Time(), damage(c.Value))
 	}
 }
 

@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -41,29 +40,22 @@ func scanned(ctx context.Context, t testing.TB, client Client, l *mappingOf[samp
 func TestScanReportsUndecodable(t *testing.T) {
 	l := offsetBlobs()
 	s := holding(t, l, 0, []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}})
-	m := bigtable.NewMutation()
-	m.Set(l.Table.Families[0].Name, "not a time", 0, nil)
 	for _, row := range []string{"a#2021-03-05", "a#2021-03-20x"} {
-		must(t, s.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
+		setCell(t, s.Client, l.Table.ID, row, l.Table.Families[0].Name, "not a time", time.Unix(0, 0), nil)
 	}
 	scanner, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID)
 	must(t, err)
 	var got []string
 	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, scan.MaxTime) {
-		var failed *DecodeError
-		switch {
-		case errors.As(err, &failed):
+		if err != nil {
+			failed := asError[*DecodeError](t, err)
 			got = append(got, fmt.Sprintf("%s: %s %q", row.Key, failed.Row, failed.Column))
-		case err != nil:
-			t.Fatal(err)
-		default:
-			got = append(got, fmt.Sprintf("%s: %d", row.Key, len(row.Events)))
+			continue
 		}
+		got = append(got, fmt.Sprintf("%s: %d", row.Key, len(row.Events)))
 	}
 	want := []string{`a#2021-03-05: a#2021-03-05 "not a time"`, "a#2021-03-05: 2", `a#2021-03-20x: a#2021-03-20x ""`, "a#2021-03-20x: 0", "b#2021-03-05: 1"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	same(t, want, got)
 }
 
 // TestScanFails lets a scan fail at each row, also of other fields: the error is the last value, after the rows before it.
@@ -106,10 +98,8 @@ func TestScanStops(t *testing.T) {
 func TestScanRefuses(t *testing.T) {
 	l := days()
 	s := newBigtable(t, l)
-	var unknown *UnknownTableError
-	if _, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, "other"); !errors.As(err, &unknown) || unknown.Table != "other" || !slices.Equal(unknown.Tables, []string{"days"}) {
-		t.Error(err)
-	}
+	_, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, "other")
+	same(t, &UnknownTableError{Table: "other", Tables: []string{"days"}}, asError[*UnknownTableError](t, err))
 	scanner, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID)
 	must(t, err)
 	for _, times := range [][2]time.Time{{at(1), at(0)}, {at(0), {}}} {
@@ -136,25 +126,16 @@ func TestWriterOfSomeTables(t *testing.T) {
 	must(t, newWriterOf(s.Client, mappings).Write(t.Context(), nth(1)))
 	w := newWriterOf(s.Client, mappings, WriterOptions{Tables: []string{"singles"}})
 	must(t, w.Write(t.Context(), nth(2)))
-	if a, b := storedCells(t, s, "days"), storedCells(t, s, "singles"); a != 1 || b != 2 {
-		t.Errorf("%d and %d cells", a, b)
-	}
+	same(t, []int{1, 2}, []int{storedCells(t, s, "days"), storedCells(t, s, "singles")})
 	got, err := w.Delete(t.Context(), []sample{nth(1)})
-	if must(t, err); len(got.Tables) != 1 || storedCells(t, s, "days") != 1 || storedCells(t, s, "singles") != 1 {
-		t.Error(got)
-	}
+	must(t, err)
+	same(t, []int{1, 1, 1}, []int{len(got.Tables), storedCells(t, s, "days"), storedCells(t, s, "singles")})
 	for _, tables := range [][]string{{"singles", "other"}, {}} {
 		w = newWriterOf(s.Client, mappings, WriterOptions{Tables: tables})
-		var unknown *UnknownTableError
-		if err := w.Write(t.Context(), nth(3)); !errors.As(err, &unknown) {
-			t.Error(err)
-		}
-		if _, err := w.DeleteAll(t.Context(), seriesOf(nth(3))); !errors.As(err, &unknown) {
-			t.Error(err)
-		}
 		b := newBatcherOf(w, nil)
-		if err := b.Add(t.Context(), nth(3)); !errors.As(err, &unknown) {
-			t.Error(err)
+		_, deleted := w.DeleteAll(t.Context(), seriesOf(nth(3)))
+		for _, err := range []error{w.Write(t.Context(), nth(3)), deleted, b.Add(t.Context(), nth(3))} {
+			asError[*UnknownTableError](t, err)
 		}
 		must(t, b.Close(t.Context()))
 	}
@@ -163,29 +144,19 @@ func TestWriterOfSomeTables(t *testing.T) {
 // TestKeyRanges checks ranges, their shares, and that JSON keeps all bytes.
 func TestKeyRanges(t *testing.T) {
 	ranges := rangesOf([]string{"b", "b", "\xff\x00", ""})
-	if diff := cmp.Diff([]KeyRange{{"", "b"}, {"b", "\xff\x00"}, {"\xff\x00", ""}}, ranges); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []KeyRange{{"", "b"}, {"b", "\xff\x00"}, {"\xff\x00", ""}}, ranges)
 	text, err := json.Marshal(ranges)
 	must(t, err)
 	var again []KeyRange
-	if must(t, json.Unmarshal(text, &again)); !slices.Equal(ranges, again) {
-		t.Error(string(text))
-	}
-	if rest, some := ranges[0].After("a"); !some || rest != (KeyRange{"a\x00", "b"}) {
-		t.Error(rest, some)
-	}
-	if rest, some := (KeyRange{"a", "a\x00"}).After("a"); some {
-		t.Error(rest)
-	}
+	must(t, json.Unmarshal(text, &again))
+	same(t, ranges, again)
+	rest, some := ranges[0].After("a")
+	_, more := KeyRange{"a", "a\x00"}.After("a")
+	same(t, []any{KeyRange{"a\x00", "b"}, true, false}, []any{rest, some, more})
 	for key, want := range map[string]float64{"": 0, "xa": 0, "xb": 0, "xc": 0.5, "xd": 1, "y": 1} {
-		if got := (KeyRange{"xb", "xd"}).Done(key); got != want {
-			t.Errorf("%q: %v, want %v", key, got, want)
-		}
+		assert.Same(t, want, KeyRange{"xb", "xd"}.Done(key), key)
 	}
-	if got := (KeyRange{}).Done("\x80"); got != 0.5 {
-		t.Error(got)
-	}
+	same(t, 0.5, KeyRange{}.Done("\x80"))
 }
 
 // TestDigests checks that digests depend on every part of events, but not on their order or on

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -104,9 +106,7 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 					if _, err := older.Delete(t.Context(), []meter{e}); err != nil {
 						return err
 					}
-					if err := bt.Client.Open("now").Apply(t.Context(), e.Series, wholeRow()); err != nil {
-						return err
-					}
+					change(t, bt.Client, "now", e.Series, (*bigtable.Mutation).DeleteRow)
 					_, err := backfillOf(t.Context(), bt.Client, v1, BackfillOptions{Source: "all", Target: "now", Now: clockAt(3600).Now})
 					return err
 				},
@@ -123,19 +123,12 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 					must(t, remove(second))
 					want := fmt.Sprint(1, has)
 					for how, got := range meterReads(t, bt, v2[0], series) {
-						if got != want {
-							t.Errorf("%s, apart %t, %s, %s: %s, want %s", pattern, apart, name, how, got, want)
-						}
+						assert.Same(t, want, got, pattern, apart, name, how)
 					}
 					row, err := bt.Client.Open("now").ReadRow(t.Context(), series)
 					must(t, err)
-					marked := false
-					for _, item := range row["f"] {
-						marked = marked || strings.Contains(item.Column, markPrefix)
-					}
-					if marked != has {
-						t.Errorf("%s, apart %t, %s, the event has the field: %t, but the row is marked: %t", pattern, apart, name, has, marked)
-					}
+					marked := slices.ContainsFunc(row["f"], func(c bigtable.ReadItem) bool { return strings.Contains(c.Column, markPrefix) })
+					assert.Same(t, has, marked, pattern, apart, name, "the row is marked if the event has the field")
 				}
 			}
 		}
@@ -160,11 +153,4 @@ func meterReads(t *testing.T, bt *storetest.Bigtable, l *mappingOf[meter], serie
 		}
 	}
 	return out
-}
-
-// wholeRow deletes a row.
-func wholeRow() *bigtable.Mutation {
-	m := bigtable.NewMutation()
-	m.DeleteRow()
-	return m
 }

@@ -179,9 +179,7 @@ func TestState(t *testing.T) {
 	same(t, "1now 2now 2now 0days", strings.Join(tables, " "))
 	d, err := w.Delete(t.Context(), []sample{s(702, "")})
 	must(t, err)
-	if d.Tables[0].Table != "now" || d.Tables[0].Events != 1 || d.Tables[1].Events != 1 {
-		t.Errorf("deleted: %+v", d)
-	}
+	same(t, []any{"now", 1, 1}, []any{d.Tables[0].Table, d.Tables[0].Events, d.Tables[1].Events})
 	same(t, []string{"f.1:note@701", "f.1:v.1@701"}, c.row("a")) // neither older versions nor the mark
 	must(t, c.events().Write(t.Context(), s(960, "killed")))     // before the row was written
 	assert.Is(t, ErrExists, w.Write(t.Context(), s(960, "other"), ifAbsent))
@@ -222,9 +220,7 @@ func (c *nowCase) repair() (events, changed int64) {
 func TestRowsWithoutSums(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	forget := func() {
-		m := bigtable.NewMutation()
-		m.DeleteCellsInFamily("f.1-versions")
-		must(t, c.Client.Open("now").Apply(t.Context(), "a", m))
+		change(t, c.Client, "now", "a", func(m *bigtable.Mutation) { m.DeleteCellsInFamily("f.1-versions") })
 	}
 	w := c.writer(c.Client)
 	must(t, w.Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
@@ -235,9 +231,8 @@ func TestRowsWithoutSums(t *testing.T) {
 		t.Errorf("Latest takes %d requests without a sum", n)
 	}
 	same(t, 0, c.verified())
-	if _, changed := c.repair(); changed != 1 || c.requests() != 1 {
-		t.Errorf("%d rows are repaired, and Latest takes %d requests", changed, c.requests())
-	}
+	_, changed := c.repair()
+	same(t, []int{1, 1}, []int{int(changed), c.requests()})
 	forget()
 	must(t, w.Write(t.Context(), sample{Series: "a", Time: at(720), Value: 2}))
 	same(t, 1, c.requests()) // after a newer event
@@ -251,10 +246,7 @@ func TestOneMarkOfNone(t *testing.T) {
 	w := c.writer(c.Client)
 	again := func(from, to int) {
 		for n := from; n < to; n++ {
-			e := sample{Series: "a", Time: at(n), Value: uint64(n)}
-			if err := w.Write(t.Context(), e, WriteOptions{IfAbsent: true}); !errors.Is(err, ErrExists) {
-				t.Fatal(err)
-			}
+			assert.Is(t, ErrExists, w.Write(t.Context(), sample{Series: "a", Time: at(n), Value: uint64(n)}, ifAbsent))
 		}
 		c.agree("a")
 	}
@@ -268,18 +260,16 @@ func TestOneMarkOfNone(t *testing.T) {
 	again(730, 732)
 	again(730, 732)
 	same(t, []string{"f.1:" + markOfNone + "@731", "f.1:v.1@719"}, newestOf(c.row("a")))
-	if events, changed := c.repair(); events != 1 || changed != 1 {
-		t.Errorf("%d of %d rows are repaired", changed, events)
-	}
+	events, changed := c.repair()
+	same(t, []int64{1, 1}, []int64{events, changed})
 	same(t, []string{"f.1:v.1@731"}, c.row("a"))
-	m := bigtable.NewMutation() // of a call that was killed two days ago, and one that may be running
-	c.mappings[0].untyped().mark(m, markPrefix+"killed", at(600).UnixMicro(), c.clock().Add(-2*maxMarkAge))
-	c.mappings[0].untyped().mark(m, markPrefix+"running", at(600).UnixMicro(), c.clock())
-	must(t, c.Client.Open("now").Apply(t.Context(), "a", m))
+	change(t, c.Client, "now", "a", func(m *bigtable.Mutation) { // of a call that was killed two days ago, and one that may be running
+		c.mappings[0].untyped().mark(m, markPrefix+"killed", at(600).UnixMicro(), c.clock().Add(-2*maxMarkAge))
+		c.mappings[0].untyped().mark(m, markPrefix+"running", at(600).UnixMicro(), c.clock())
+	})
 	for _, want := range []int64{1, 0} {
-		if events, changed := c.repair(); events != 1 || changed != want {
-			t.Errorf("%d of %d rows are repaired, want %d", changed, events, want)
-		}
+		events, changed := c.repair()
+		same(t, []int64{1, want}, []int64{events, changed})
 		same(t, []string{"f.1:deleting running@600", "f.1:v.1@731"}, c.row("a"))
 	}
 	must(t, c.events().Write(t.Context(), sample{Series: "a", Time: at(740)}))
@@ -307,15 +297,12 @@ func newestOf(cells []string) (out []string) {
 func TestScanOfStates(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "later", Time: at(701)}, {Series: "none", Time: at(700)}, {Series: "same", Time: at(700)}}))
-	table := c.Client.Open("now")
 	for _, series := range []string{"empty", "later", "same"} {
-		m := bigtable.NewMutation()
-		c.mappings[0].untyped().mark(m, newMark(), at(700).UnixMicro(), c.clock())
-		must(t, table.Apply(t.Context(), series, m))
+		change(t, c.Client, "now", series, func(m *bigtable.Mutation) {
+			c.mappings[0].untyped().mark(m, newMark(), at(700).UnixMicro(), c.clock())
+		})
 	}
-	m := bigtable.NewMutation()
-	m.Set("f.1", "note", bigtable.Time(at(650)), []byte("late"))
-	must(t, table.Apply(t.Context(), "none", m))
+	setCell(t, c.Client, "now", "none", "f.1", "note", at(650), []byte("late"))
 	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
 	must(t, err)
 	text := func(row ScannedRow[sample]) string { return fmt.Sprint(row.Key, len(row.Events), row.Marked) }
@@ -343,13 +330,9 @@ func TestStateAfterEvents(t *testing.T) {
 		return send()
 	})
 	err := c.writer(client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}})
-	var failed *WriteError
-	if !errors.As(err, &failed) || len(failed.Failures) != 4 || !errors.Is(err, ErrNotStored) {
-		t.Errorf("got %v", err)
-	}
-	if got := c.row("a"); len(got) > 0 {
-		t.Errorf("the row has %v", got)
-	}
+	same(t, 4, len(asError[*WriteError](t, err).Failures))
+	assert.Is(t, ErrNotStored, err)
+	same(t, 0, len(c.row("a")))
 	c.agree("a")
 }
 
@@ -736,14 +719,11 @@ func (r *nowRun) look() {
 	before, now := r.known.tables, map[string]string{}
 	for _, table := range []string{"days", "now"} {
 		var cells []string
-		must(r.t, r.Client.Open(table).ReadRows(r.t.Context(), bigtable.PrefixRange("a"), func(row bigtable.Row) bool {
-			for _, items := range row {
-				for _, i := range items {
-					cells = append(cells, fmt.Sprint(callMark.ReplaceAllString(i.Column, "mark"), i.Timestamp, i.Value))
-				}
+		eachCell(r.t, r.Client, table, func(c bigtable.ReadItem) {
+			if c.Row[0] == 'a' {
+				cells = append(cells, fmt.Sprint(callMark.ReplaceAllString(c.Column, "mark"), c.Timestamp, c.Value))
 			}
-			return true
-		}))
+		})
 		slices.Sort(cells)
 		now[table] = strings.Join(cells, "\n")
 	}

@@ -129,23 +129,52 @@ func sampleText(e sample) string { return fmt.Sprintf("%d%s", e.Value, e.Note) }
 
 func seriesText(e sample) string { return e.Series }
 
-// columnsOf returns the number of cells in each column of a table, by family and
-// qualifier.
+// storedColumnsOf returns the number of cells in each column of a table, by family and qualifier.
 func storedColumnsOf(t *testing.T, client *bigtable.Client, table string) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	must(t, client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for _, items := range row {
-			for _, item := range items {
-				out[item.Column]++
-			}
-		}
-		return true
-	}))
+	eachCell(t, client, table, func(cell bigtable.ReadItem) { out[cell.Column]++ })
 	return out
 }
 
 var must = assert.Must
+
+// asError returns the error of type E among those that an error wraps, and ends the test if there is none.
+func asError[E error](t *testing.T, err error, context ...any) E {
+	t.Helper()
+	found, is := errors.AsType[E](err)
+	if !is {
+		t.Fatalf("%sgot error %v, want a %T", fmt.Sprintln(context...), err, found)
+	}
+	return found
+}
+
+// eachCell calls f for each cell of a table.
+func eachCell(t *testing.T, client *bigtable.Client, table string, f func(cell bigtable.ReadItem)) {
+	t.Helper()
+	must(t, client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, cells := range row {
+			for _, cell := range cells {
+				f(cell)
+			}
+		}
+		return true
+	}))
+}
+
+// change changes a row of a table, as another program does.
+func change(t *testing.T, client *bigtable.Client, table, row string, by func(m *bigtable.Mutation)) {
+	t.Helper()
+	m := bigtable.NewMutation()
+	by(m)
+	must(t, client.Open(table).Apply(t.Context(), row, m))
+}
+
+// setCell sets a cell, as another program does.
+func setCell(t *testing.T, client *bigtable.Client, table, row, family, column string, at time.Time, value []byte) {
+	t.Helper()
+	change(t, client, table, row, func(m *bigtable.Mutation) { m.Set(family, column, bigtable.Time(at), value) })
+}
 
 func same(t *testing.T, want, got any) {
 	t.Helper()
@@ -162,12 +191,11 @@ func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 	base.Table.Families = classFamilies()
 	l := mortals(base)
 	bt := serve(t, l)
-	m := bigtable.NewMutation()
+	row := fmt.Sprintf("s#%013d", day0.UnixMilli())
 	for _, family := range []string{"short", "long"} {
-		m.Set(family, "v.1", bigtable.Time(at(60)), binary.BigEndian.AppendUint64(nil, 8))
-		m.Set(family, "of an older schema", bigtable.Time(at(0)), nil)
+		setCell(t, bt.Client, "singles", row, family, "v.1", at(60), binary.BigEndian.AppendUint64(nil, 8))
+		setCell(t, bt.Client, "singles", row, family, "of an older schema", at(0), nil)
 	}
-	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", day0.UnixMilli()), m))
 	must(t, newWriterOf(bt.Client, []*mappingOf[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
 	same(t, map[string]int{"short:v.1": 1}, storedColumnsOf(t, bt.Client, "singles"))
 }
@@ -253,12 +281,10 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	other.Table.Families = append(slices.Clone(other.Table.Families), Family{Name: "fx1"}, Family{Name: "gx1"}, Family{Name: "g"}, Family{Name: "f.1-g.1"})
 	bt := newBigtable(t, &other)
 	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}))
-	m := bigtable.NewMutation()
 	for _, family := range []string{"fx1", "gx1", "g", "f.1-g.1"} {
-		m.Set(family, "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
+		setCell(t, bt.Client, "days", "s#2021-03-05", family, "v.1", at(1), binary.BigEndian.AppendUint64(nil, 8))
 	}
-	m.Set("f.1", "vx1", bigtable.Time(at(2)), []byte("not known"))
-	must(t, bt.Client.Open("days").Apply(t.Context(), "s#2021-03-05", m))
+	setCell(t, bt.Client, "days", "s#2021-03-05", "f.1", "vx1", at(2), []byte("not known"))
 	crossed := map[string]bool{}
 	r := newReaderOf(onRows(bt.Client, func(row bigtable.Row) error {
 		for family := range row {
@@ -300,15 +326,13 @@ func TestWrittenAtAloneIsNoEvent(t *testing.T) {
 		l.Columns = []Column{{Name: "v.1", WrittenAt: true}, {Name: "note"}}
 		bt := newBigtable(t, &l)
 		e := sample{Series: "s", Time: at(0), Value: 1}
-		if err := newWriterOf(bt.Client, []*mappingOf[sample]{&l}).Write(t.Context(), e); !errors.Is(err, codec.ErrNoValue) || len(storedColumnsOf(t, bt.Client, l.Table.ID)) > 0 {
-			t.Errorf("%s: %v, want ErrNoValue", l.Table.ID, err)
-		}
+		assert.Is(t, codec.ErrNoValue, newWriterOf(bt.Client, []*mappingOf[sample]{&l}).Write(t.Context(), e), l.Table.ID)
+		same(t, 0, storedCells(t, bt, l.Table.ID))
 		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{base}).Write(t.Context(), e))
 		r := newReaderOf(bt.Client, &l)
 		same(t, []string(nil), read(t, r, day0, at(86400), ReadOptions{}))
-		if e, err := r.Latest(t.Context(), e); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%s: %v, %v", l.Table.ID, e, err)
-		}
+		_, err := r.Latest(t.Context(), e)
+		assert.Is(t, ErrNotFound, err, l.Table.ID)
 	}
 }
 
@@ -369,18 +393,12 @@ func TestLatestOfExpiringEvents(t *testing.T) {
 	l = metrics()
 	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
 	bt = newBigtable(t, l)
-	m := bigtable.NewMutation() // the first column has no row at all
-	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
-	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
-	now, requests := 2*86400+5, 0
-	r := newReaderOf(bt.Client, l, ReaderOptions{
-		Now: func() time.Time {
-			now += 20
-			return at(now)
-		},
-		Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }},
-	})
-	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) || requests != 5 {
-		t.Errorf("%v, %v after %d requests", e, err, requests)
-	}
+	setCell(t, bt.Client, l.Table.ID, "s#note#2021-03-05", "f.1", "note", at(60), nil) // the first column has no row at all
+	var op Operation
+	o := tells(0, &op)
+	now = 2*86400 + 5
+	o.Now = func() time.Time { now += 20; return at(now) }
+	_, err = newReaderOf(bt.Client, l, o).Latest(t.Context(), sample{Series: "s"})
+	assert.Is(t, ErrNotFound, err)
+	same(t, 5, op.Requests)
 }
