@@ -71,8 +71,7 @@ func (r *refill) agree(t *testing.T) {
 	same(t, r.values(t, 0), r.values(t, 1))
 }
 
-// meddling returns a client that calls before ahead of each request of mutations to a table. Other
-// tables have one range each, which one copier reads.
+// meddling returns a client that calls before ahead of each change of a table. Each table has one range.
 func (r *refill) meddling(table string, before func(n int)) Client {
 	n := 0
 	return through(r.Client, func(a asked, send func() error) error {
@@ -98,8 +97,7 @@ func TestBackfillGivesUp(t *testing.T) {
 	same(t, int64(1), r.fill(t, client).Unsettled)
 }
 
-// TestBackfillKeepsExpired deletes a sample that expires during the copy from the source, as
-// garbage collection does: it stays in a target that keeps it longer.
+// TestBackfillKeepsExpired lets a sample expire in the source: it stays in a target that keeps it longer.
 func TestBackfillKeepsExpired(t *testing.T) {
 	r := newRefill(t, 1)
 	now := at(90)
@@ -224,8 +222,7 @@ func TestBackfillRefuses(t *testing.T) {
 	}
 }
 
-// TestBackfillChooses checks the default source: the table that keeps events longest among
-// those that serve reads.
+// TestBackfillChooses checks the default source: of the tables that serve reads, the one that keeps events longest.
 func TestBackfillChooses(t *testing.T) {
 	table := func(id string, age time.Duration, idle bool) *mappingOf[sample] {
 		l := singles()

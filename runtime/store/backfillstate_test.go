@@ -111,8 +111,7 @@ func classes(of func() *mappingOf[sample]) func() *mappingOf[sample] {
 	return func() *mappingOf[sample] { return classed(of()) }
 }
 
-// eachPair calls test with the mappings of each table to those of each other and of the same,
-// several times; in a normal run those of every other pair. Each call is a test of its own, at whose end its server stops.
+// eachPair runs a test for each table to each, several times; in a normal run, for every other pair.
 func eachPair(t *testing.T, tables kinds, test func(t *testing.T, source, target *mappingOf[sample]), times int) {
 	var pairs [][2]string
 	for _, from := range slices.Sorted(maps.Keys(tables)) {
@@ -137,8 +136,7 @@ func (r *refill) differences(t *testing.T) []Difference {
 	return got.Differences
 }
 
-// TestBackfillEndsWhatOthersBegan lets a worker fail while another one is between its write and the
-// comparison: that one settles what a program deletes meanwhile.
+// TestBackfillEndsWhatOthersBegan lets a worker fail before another one compares, which settles what was deleted.
 func TestBackfillEndsWhatOthersBegan(t *testing.T) {
 	r := newRefill(t, 20)
 	r.options.Workers = 2
@@ -166,9 +164,7 @@ func TestBackfillEndsWhatOthersBegan(t *testing.T) {
 	}
 }
 
-// TestBackfillSweeps copies to a table with events that the source lacks, without a checkpoint. What
-// a stopped run may have left is deleted if the table serves no reads; all else stays, unless
-// the call is a repair.
+// TestBackfillSweeps deletes what a stopped run may have left in a table without reads; else, only a repair deletes.
 func TestBackfillSweeps(t *testing.T) {
 	left := sample{Series: "s0003", Time: at(3), Value: 3}
 	early := sample{Series: "s0003", Time: at(-1000), Value: 3} // before all events of the source
@@ -193,8 +189,7 @@ func TestBackfillSweeps(t *testing.T) {
 	}
 }
 
-// TestBackfillSweepsBesideOthers keeps an event that the source lacks if another table that
-// serves reads has it: the tables were filled from different sources.
+// TestBackfillSweepsBesideOthers keeps an event that the source lacks if another table that serves reads has it.
 func TestBackfillSweepsBesideOthers(t *testing.T) {
 	r := newRefill(t, 5)
 	other := offsets()
@@ -209,8 +204,7 @@ func TestBackfillSweepsBesideOthers(t *testing.T) {
 	same(t, []int{1, 1, 6}, []int{int(got.Deleted), int(got.OnlyTarget), len(r.values(t, 1))})
 }
 
-// TestBackfillKeepsWhatTheSourceCannotHave never deletes events that have expired in the source, or for
-// which it has no layout, not even for a repair.
+// TestBackfillKeepsWhatTheSourceCannotHave deletes no events that have expired in the source, or that it cannot store.
 func TestBackfillKeepsWhatTheSourceCannotHave(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		for name, change := range map[string]func(*mappingOf[sample]){
@@ -230,8 +224,7 @@ func TestBackfillKeepsWhatTheSourceCannotHave(t *testing.T) {
 	}
 }
 
-// TestBackfillBeginsAgain repeats a call whose checkpoint is complete: it copies again, as to a table
-// that was emptied in the meantime.
+// TestBackfillBeginsAgain repeats a call whose checkpoint is complete: it copies to a table that was emptied.
 func TestBackfillBeginsAgain(t *testing.T) {
 	r := newRefill(t, 5)
 	r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
@@ -276,8 +269,7 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 	}
 }
 
-// TestCheckpointKeepsLongestWait stops calls with other timeouts one after the other: the checkpoint says for how long requests of any
-// of them may arrive.
+// TestCheckpointKeepsLongestWait stops calls with other timeouts: the checkpoint has the longest wait of all.
 func TestCheckpointKeepsLongestWait(t *testing.T) {
 	r := refillOf(t, days(), singles(), samplesOf(6)...)
 	r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
@@ -294,8 +286,7 @@ func TestCheckpointKeepsLongestWait(t *testing.T) {
 	}
 }
 
-// TestBackfillRate checks, with a clock of its own, that no more events are written than the rate
-// allows, from the first one on, also where a row has more events than that.
+// TestBackfillRate checks that a rate is never exceeded, from the first event on, also by rows with more events.
 func TestBackfillRate(t *testing.T) {
 	for _, rate := range testlong.Sample([]float64{0.5, 3, 100, 1e5}, 3) {
 		for _, workers := range []int{1, 4} {
@@ -325,8 +316,7 @@ func TestBackfillRate(t *testing.T) {
 	}
 }
 
-// TestBackfillStatesInRanges checks that a series with events in several ranges, which workers read at the
-// same time, is counted, and found to differ, once.
+// TestBackfillStatesInRanges checks that a series with events in ranges of several workers counts, and differs, once.
 func TestBackfillStatesInRanges(t *testing.T) {
 	c := newNowCase(t, 100*24*time.Hour)
 	const series, days = 5, 4
@@ -363,8 +353,7 @@ func TestBackfillStatesInRanges(t *testing.T) {
 	c.agree("s0", "s4")
 }
 
-// TestBackfillUndecodableStates checks that rows that cannot be decoded differ, and are repaired, whether
-// they are newer or older than the events, or have none.
+// TestBackfillUndecodableStates checks that undecodable rows of any age differ, and are repaired.
 func TestBackfillUndecodableStates(t *testing.T) {
 	for _, repair := range []bool{false, true} {
 		c := newNowCase(t, 500*time.Second)
@@ -398,8 +387,7 @@ func TestBackfillUndecodableStates(t *testing.T) {
 	}
 }
 
-// TestBackfillRefusedStates checks that a series that the keys of the table cannot have is an error: reads of the newest
-// events would miss it.
+// TestBackfillRefusedStates checks that a series that the keys of the table cannot have is an error.
 func TestBackfillRefusedStates(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	now := c.mappings[0]
@@ -416,8 +404,7 @@ func TestBackfillRefusedStates(t *testing.T) {
 	}
 }
 
-// TestBackfillBesideStates checks that a table with all samples is filled from another one, and never
-// from the newest ones, and that calls that would do so are refused.
+// TestBackfillBesideStates checks that a table with all samples is filled from another one, never from the newest.
 func TestBackfillBesideStates(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	copies := living(days(), c.mappings[1].Table.Families[0].GC)
@@ -444,8 +431,7 @@ func TestBackfillBesideStates(t *testing.T) {
 	assert.Contains(t, "a pipeline cannot fill", err)
 }
 
-// TestStatesAlone checks that a table with the newest samples is not written without the others, and that
-// deletions need no others.
+// TestStatesAlone checks that only deletions may leave out the table with all samples.
 func TestStatesAlone(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(900)}))

@@ -208,9 +208,8 @@ func (s *schedule) next() bool {
 	return last >= 0
 }
 
-// TestBackfillSteps tries orders of the steps of a backfill and a program: all of them without a
-// kill, and random ones with kills. A copier that does not wait for requests of a killed one, or does not
-// record what it writes, must fail.
+// TestBackfillSteps tries all orders of steps without a kill, and random ones with kills. A copier that does not wait
+// for requests of a killed one, or does not record what it writes, must fail.
 func TestBackfillSteps(t *testing.T) {
 	t.Parallel()
 	r := newRefill(t, 1)
@@ -258,8 +257,7 @@ func TestBackfillSteps(t *testing.T) {
 	}
 }
 
-// partsRun executes the steps of a backfill as a pipeline does: attempts are killed at a random
-// request, which arrives later or never, and a program changes both tables before each request.
+// partsRun runs a pipeline whose attempts are killed at a request, which may arrive later, beside a program.
 type partsRun struct {
 	refill *refill
 	random *rand.Rand
@@ -352,9 +350,8 @@ func (p *partsRun) run(t *testing.T) {
 	p.active = false
 }
 
-// TestBackfillPartsAmongPrograms executes the steps of pipelines between tables of different patterns, with
-// attempts that are killed, while a program rewrites and deletes: in the end, the tables agree. Without
-// stored places, or without the check, they do not.
+// TestBackfillPartsAmongPrograms runs pipelines between tables of all patterns: the tables agree in the end, but
+// without stored places, or without the check, they do not.
 func TestBackfillPartsAmongPrograms(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(27, 5))
@@ -411,8 +408,7 @@ func TestBackfillPartsSweep(t *testing.T) {
 	}
 }
 
-// TestBackfillPartsAlone checks that copies do not differ if nothing else is written, how long a pipeline waits, and
-// steps for no places, or none of the table.
+// TestBackfillPartsAlone checks copies without other writers, the wait of a pipeline, and notes without valid places.
 func TestBackfillPartsAlone(t *testing.T) {
 	r := newRefill(t, 3)
 	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)

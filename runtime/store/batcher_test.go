@@ -27,8 +27,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// faultyServer is a Bigtable that fails at random. It records the stored samples by
-// value.
+// faultyServer is a Bigtable that fails at random. It records the stored samples by value.
 type faultyServer struct {
 	warmServer
 	seed   uint64
@@ -140,8 +139,7 @@ func (o *outcomes) failed(e sample, err error) {
 	o.of[e.Value] = failed.Failures[0].Outcome
 }
 
-// TestNothingIsLost adds events from several goroutines while the server fails at
-// random. Every accepted event must be stored or reported exactly once.
+// TestNothingIsLost lets a server fail at random: each accepted event is stored or reported, exactly once.
 func TestNothingIsLost(t *testing.T) {
 	for path, n := range map[string]int{"wire": 10_000, "ordinary": 2_000} {
 		for seed := range testlong.Pick(uint64(1), 2) {
@@ -288,8 +286,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 	}
 }
 
-// TestBatcherHoldsBack fills a Batcher whose writes do not end: Add blocks until its
-// context ends, and then rejects the event.
+// TestBatcherHoldsBack fills a Batcher whose writes do not end: Add blocks until its context ends.
 func TestBatcherHoldsBack(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 3, MaxAge: time.Hour})
@@ -309,8 +306,7 @@ func TestBatcherHoldsBack(t *testing.T) {
 	same(t, room+1, g.rows())
 }
 
-// TestBatcherStats checks the counts of a Batcher whose writes do not end, also while Add
-// blocks, and after they have ended.
+// TestBatcherStats checks the counts of a Batcher whose writes do not end, while Add blocks, and afterward.
 func TestBatcherStats(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 1, MaxAge: time.Hour})
@@ -341,8 +337,7 @@ func TestBatcherStats(t *testing.T) {
 	same(t, BatcherStats{}, b.Stats())
 }
 
-// TestBatcherReports covers failures, which are reported with their events and once in
-// the error of Flush, and events that Add refuses.
+// TestBatcherReports checks that failures are reported with their events, and once by Flush.
 func TestBatcherReports(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	g.fails.Store(true)
@@ -375,8 +370,7 @@ func TestBatcherReports(t *testing.T) {
 	must(t, b.Flush(t.Context())) // already reported
 }
 
-// TestBatcherCloses checks that Close may be called again, that Add fails afterward,
-// and that no goroutine is left.
+// TestBatcherCloses closes twice: Add fails afterward, and no goroutine is left.
 func TestBatcherCloses(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g := &gate{open: make(chan struct{})}
@@ -395,8 +389,7 @@ func TestBatcherCloses(t *testing.T) {
 	eventually(t, "all goroutines ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestFailedEventsCanBeAddedAgain adds events in the function that reports them while
-// other calls of Add block.
+// TestFailedEventsCanBeAddedAgain adds events in the function that reports them, while other calls of Add block.
 func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	g.fails.Store(true)
@@ -419,9 +412,7 @@ func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 	same(t, 100+int(again.Load()), g.requests())
 }
 
-// TestBatcherCountsSkipped adds events that have expired in none, one or both of two tables, among
-// flushes, to batchers with batches of all sizes: the operations of a table count each event that it
-// skips, also if no event of a batch is stored.
+// TestBatcherCountsSkipped checks that operations count each event that a table skips, in batches of all sizes.
 func TestBatcherCountsSkipped(t *testing.T) {
 	short, long := days(), days()
 	short.Table, long.Table = Table{ID: "short", Families: []Family{aged("f.1", time.Hour)}}, Table{ID: "long", Families: []Family{aged("f.1", 2*time.Hour)}}

@@ -21,8 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// breaking is a server that forwards requests to another one and returns the results of reads chunk by chunk. The
-// stream of one request per read breaks off.
+// breaking forwards requests and returns reads chunk by chunk. The stream of one request per read breaks off.
 type breaking struct {
 	warmServer
 	to    bigtablepb.BigtableClient
@@ -129,8 +128,7 @@ func ended(err error) error {
 	return err
 }
 
-// emptyRange rejects a request with an empty range, like Bigtable and unlike the
-// in-memory server.
+// emptyRange rejects a request with an empty range, like Bigtable and unlike the in-memory server.
 func emptyRange(rows *bigtablepb.RowSet) error {
 	for i, r := range rows.GetRowRanges() {
 		start, end := string(r.GetStartKeyClosed()), string(r.GetEndKeyOpen())

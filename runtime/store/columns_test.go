@@ -78,8 +78,7 @@ func columnsByName[E, C any](parts ...Part) *columnsOf[E, C] {
 	return newColumnsOf[E, C](func(e any, index int) any { return reflect.ValueOf(e).Elem().Field(places[index]).Addr().Interface() }, parts...)
 }
 
-// sparse returns samples with a note in some, none or all of a day. They live long,
-// except for some of the first day.
+// sparse returns samples with a note in some, none or all of a day. Only those of the first day expire soon.
 func sparse(random *rand.Rand, l *mappingOf[sample], days, each int) (samples []sample) {
 	for day := range days {
 		notes := random.IntN(3)
@@ -122,9 +121,8 @@ func spoil(t *testing.T, l *mappingOf[sample], client *bigtable.Client) {
 	}
 }
 
-// TestColumnsEndWithLimit reads the columns of several values that are read one after the other, with
-// limits around the number of events of the first: the next value is read only if there is room for
-// its events.
+// TestColumnsEndWithLimit reads columns of several series up to a limit: the next series is read only if there is
+// room.
 func TestColumnsEndWithLimit(t *testing.T) {
 	const first = 4
 	l := unsorted(metrics())

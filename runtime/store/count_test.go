@@ -16,8 +16,7 @@ import (
 // counts contains the numbers of requests and of cells that Bigtable returns.
 type counts struct{ Requests, Cells int }
 
-// counted returns a client that counts. It receives the whole response before the
-// reader gets the first row.
+// counted returns a client that counts. It receives the whole response before the reader gets the first row.
 func counted(client Client, c *counts) Client {
 	var mu sync.Mutex
 	return tableClient{client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
@@ -60,8 +59,7 @@ func tells(n int, op *Operation) ReaderOptions {
 	return o
 }
 
-// stored writes samples of series s at the given interval, the first at the start of
-// day0, and returns a reader that counts.
+// stored writes samples of series s at intervals from day0 on, and returns a reader that counts.
 func stored(t *testing.T, l *mappingOf[sample], seconds int, samples ...sample) (*readerOf[sample], *counts) {
 	t.Helper()
 	for i := range samples {
@@ -87,8 +85,7 @@ func read(t *testing.T, r *readerOf[sample], from, to time.Time, o ReadOptions) 
 	return made(t, r.Read(t.Context(), seriesOf(sample{Series: "s"}), from, to, o), sampleText)
 }
 
-// A limit of events limits rows, too. If those have no events, the read requests the
-// rest. The newest event of a series is one row or, in columns that are named after values, among their newest cells.
+// A limit of events limits rows, too. If those have no events, the read requests the rest.
 func TestLimitRows(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		l.Columns[0].Name = "v"
@@ -123,8 +120,7 @@ func TestLimitRows(t *testing.T) {
 	}
 }
 
-// Streams of several spans request more rows only when the consumer needs the row after
-// those that suffice.
+// Streams of several spans request more rows only when the consumer needs another row.
 func TestLimitOfStreams(t *testing.T) {
 	l := metrics()
 	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
@@ -146,8 +142,7 @@ func TestLimitOfStreams(t *testing.T) {
 	same(t, counts{3, 9}, *c)
 }
 
-// If the bucket is about to exceed its age, the read includes its rest, which
-// determines the ranks, but no later bucket.
+// A read includes the rest of a bucket that is about to exceed its age, for the ranks, but no later bucket.
 func TestRestOfExpiringBucket(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{oldAndMany("f.1", 2)} // an hour, or the newest two
@@ -194,8 +189,7 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	same(t, event, latest)
 }
 
-// Latest takes one request if the current bucket or a later one has the newest event,
-// whatever the labels; else it finds it with more requests.
+// Latest takes one request if the current bucket or a later one has the newest event, whatever the labels.
 func TestLatestOfAnyLabels(t *testing.T) {
 	for _, mapping := range []func() *mappingOf[sample]{
 		days, metrics, offsets, func() *mappingOf[sample] { return unsorted(days()) }, func() *mappingOf[sample] { return unsorted(metrics()) },

@@ -34,8 +34,7 @@ func storedCells(t *testing.T, s *storetest.Bigtable, table string) (n int) {
 	return n
 }
 
-// TestDeleteKeepsLimits checks the sizes of requests when a row needs more mutations than
-// Bigtable accepts.
+// TestDeleteKeepsLimits deletes more cells of a row than one request may.
 func TestDeleteKeepsLimits(t *testing.T) {
 	const n = 107
 	l := offsetBlobs()
@@ -64,8 +63,7 @@ func TestDeleteKeepsLimits(t *testing.T) {
 	}
 }
 
-// TestDeleteBreaksOff lets each request of a deletion fail, before or after the server applied it. The counts, also those of hooks,
-// are of what is certainly deleted, and the second call deletes the rest.
+// TestDeleteBreaksOff lets each request fail, before or after it was applied: the next call deletes the rest.
 func TestDeleteBreaksOff(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
 	for _, applied := range []bool{false, true} {
@@ -106,8 +104,7 @@ func TestDeleteBreaksOff(t *testing.T) {
 	}
 }
 
-// TestDeleteRejectedRow lets Bigtable reject one row of a request: the error names it, and
-// nothing is counted as deleted.
+// TestDeleteRejectedRow lets Bigtable reject one row of a request: the error names it, and nothing counts as deleted.
 func TestDeleteRejectedRow(t *testing.T) {
 	l := singles()
 	s := holding(t, l, 0, []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}})
@@ -165,8 +162,7 @@ func TestDeleteStops(t *testing.T) {
 	same(t, []int{0, 1}, []int{storedCells(t, s, l.Table.ID), storedCells(t, s, other.Table.ID)})
 }
 
-// TestDeleteSkipsForeignRows checks that rows and columns that cannot be decoded stay, that
-// the rest is deleted, and that the first of them is reported.
+// TestDeleteSkipsForeignRows checks that undecodable rows and columns stay, and that the first of them is reported.
 func TestDeleteSkipsForeignRows(t *testing.T) {
 	l := offsetBlobs()
 	s := newBigtable(t, l)
@@ -204,8 +200,7 @@ func TestDeleteRefuses(t *testing.T) {
 	wantMissing(t, err, "singles")
 }
 
-// TestDeleteOfNumberedEvent checks that an event with a sequence number, which an earlier
-// layout cannot store, is not taken for the event of its time that it stores.
+// TestDeleteOfNumberedEvent deletes an event that an earlier layout cannot store: that of the same time stays.
 func TestDeleteOfNumberedEvent(t *testing.T) {
 	older, newest := days(), offsetBlobs()
 	adjusted(older, func(m *mapping) { m.sequence = ofSequence })

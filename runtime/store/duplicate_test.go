@@ -44,9 +44,7 @@ func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample)
 	}
 }
 
-// TestEventsInOnePlace writes events of the same series and time in one call. The
-// second is refused if it differs from the first, unless LastWins is set. Equal events
-// count as one.
+// TestEventsInOnePlace writes two events of one place: the second is refused if it differs, unless LastWins is set.
 func TestEventsInOnePlace(t *testing.T) {
 	for _, base := range []func() *mappingOf[sample]{singles, days, offsets, metrics, oneMetric} {
 		for second, differs := range map[*sample]bool{
@@ -83,8 +81,7 @@ func TestEventsInOnePlace(t *testing.T) {
 	}
 }
 
-// TestDuplicatesAmongMany has pairs among events in any order and in rows of any size.
-// All but the first of each place are refused.
+// TestDuplicatesAmongMany has pairs among events in any order: all but the first of each place are refused.
 func TestDuplicatesAmongMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), metrics()} {
@@ -117,8 +114,7 @@ func TestDuplicatesAmongMany(t *testing.T) {
 	}
 }
 
-// TestDuplicateInTheNextRequest writes so many events to a row that it continues in
-// another request. They must still be compared.
+// TestDuplicateInTheNextRequest compares events of a row that continues in another request.
 func TestDuplicateInTheNextRequest(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -136,8 +132,7 @@ func TestDuplicateInTheNextRequest(t *testing.T) {
 	}
 }
 
-// TestDuplicateInOneTable covers a table with a precision of a second: no table stores
-// what it refuses.
+// TestDuplicateInOneTable covers a table with a precision of a second: no table stores what it refuses.
 func TestDuplicateInOneTable(t *testing.T) {
 	coarse, fine := days(), singles()
 	coarse.Precision = time.Second
@@ -151,8 +146,7 @@ func TestDuplicateInOneTable(t *testing.T) {
 	}
 }
 
-// TestDuplicatesOfABatcher adds events in the same place: Add refuses different ones,
-// even if the clock advances, and the first is written.
+// TestDuplicatesOfABatcher adds events in one place: Add refuses different ones, even if the clock advances.
 func TestDuplicatesOfABatcher(t *testing.T) {
 	written := singles()
 	written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
@@ -198,8 +192,7 @@ func outcomeAt(err error, event int) Outcome {
 	return -1
 }
 
-// TestEventsOfSeveralRows covers events that IfAbsent does not support: nothing is
-// sent.
+// TestEventsOfSeveralRows covers events that IfAbsent does not support: nothing is sent.
 func TestEventsOfSeveralRows(t *testing.T) {
 	l, other := metrics(), days()
 	bt := newBigtable(t, l, other)
@@ -234,8 +227,7 @@ func TestOneWriterWins(t *testing.T) {
 	same(t, []sample{{Series: "s", Time: at(1), Value: uint64(won.Load())}}, got)
 }
 
-// TestEqualEventsIfAbsent writes equal events in one call: they count as one event,
-// which is stored or exists.
+// TestEqualEventsIfAbsent writes equal events in one call: they count as one, which is stored or exists.
 func TestEqualEventsIfAbsent(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
@@ -251,8 +243,7 @@ func TestEqualEventsIfAbsent(t *testing.T) {
 	}
 }
 
-// TestIfAbsentInACall covers a call with different events: they are refused as without
-// IfAbsent.
+// TestIfAbsentInACall covers a call with different events: they are refused as without IfAbsent.
 func TestIfAbsentInACall(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -266,8 +257,7 @@ func TestIfAbsentInACall(t *testing.T) {
 	}
 }
 
-// TestAbsentOfClasses writes two classes of an event if it is absent: they are the same event, but where each class appends its own
-// columns.
+// TestAbsentOfClasses writes two classes of an absent event: they are one event unless classes append columns.
 func TestAbsentOfClasses(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), oneMetric()} {
 		l.Table.Families = classFamilies()

@@ -10,8 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestFieldsOfWholeValues reads fields of events that are stored as one value: the read
-// returns all fields if any is requested, and only series and time if none is. The column is no field.
+// TestFieldsOfWholeValues reads fields of events stored as one value: all if any is requested, else series and time.
 func TestFieldsOfWholeValues(t *testing.T) {
 	whole := days()
 	whole.Pattern, whole.Columns = codec.BucketSerialized, []Column{{Name: "event", Whole: true}}
@@ -39,8 +38,7 @@ func refusesFields(t *testing.T, r *readerOf[sample], fields ...Field) {
 	}
 }
 
-// TestCellsOfFields counts the cells that Bigtable sends for some fields: only theirs
-// if one of them is required, otherwise one more per event, without its value.
+// TestCellsOfFields counts the cells sent for some fields: only theirs if one is required, else one more per event.
 func TestCellsOfFields(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		samples := numbered(9)
@@ -62,8 +60,7 @@ func TestCellsOfFields(t *testing.T) {
 	}
 }
 
-// TestValuesOfOtherFieldsAreNotSent uses a large field to detect events. Bigtable must
-// not send its values.
+// TestValuesOfOtherFieldsAreNotSent uses a large field to detect events, whose values are not sent.
 func TestValuesOfOtherFieldsAreNotSent(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days()} {
 		bt := newBigtable(t, l)

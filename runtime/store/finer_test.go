@@ -12,14 +12,12 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// finer are mappings of the patterns that can store times that are finer than the precision, after
-// that became coarser.
+// finer are mappings of the patterns that can store times that are finer than the precision.
 func finer() []*mappingOf[sample] {
 	return []*mappingOf[sample]{days(), singles(), metrics(), blobs(singles()), blobs(days())}
 }
 
-// seconds are the seconds at which the tests of this file write before the precision is a minute.
-// The last is a multiple.
+// seconds are those at which events were written before the precision became a minute. The last is a multiple.
 var seconds = []int{10, 30, 59, 60}
 
 // inSeconds returns samples at these seconds.
@@ -39,9 +37,8 @@ func shown(samples []sample) (out []string) {
 	return out
 }
 
-// TestBackfillFinerTimes copies events with times that the target would truncate, so that they
-// would replace each other and what programs have written: it is refused, whatever the options,
-// and changes nothing.
+// TestBackfillFinerTimes refuses to copy times that the target would truncate, whatever the options, and changes
+// nothing.
 func TestBackfillFinerTimes(t *testing.T) {
 	for _, source := range finer() {
 		for name, o := range map[string]BackfillOptions{"copy": {}, "repair": {Repair: true}, "dry run": {DryRun: true}, "verify": {Verify: true}} {
@@ -125,9 +122,8 @@ func TestRollupOptions(t *testing.T) {
 	}
 }
 
-// TestDeleteFinerTimes deletes and replaces events, some of them with times that are finer than
-// the precision, in two tables of which the second has only some: what was read is deleted, and
-// nothing else. What was written with such a time is deleted where Write has stored it.
+// TestDeleteFinerTimes deletes and replaces events with finer times in two tables, of which the second has only some:
+// what was written is deleted where it was stored, and nothing else.
 func TestDeleteFinerTimes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

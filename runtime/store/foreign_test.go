@@ -40,9 +40,8 @@ func spread(n int) []sample {
 	return samples
 }
 
-// In a bucket, the cell timestamp is the event time. A cell of another program whose
-// timestamp is not in the bucket of its row is an error and not an event; the other
-// events of the row are read. If it is newer than them, it hides the newest event, and Latest reports it.
+// A cell whose timestamp is outside its bucket is an error and not an event, and hides the newest event if it is
+// newer. The other events of the row are read.
 func TestTimestampsOutsideTheBucket(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{days(), metrics()} {
 		for _, stray := range []time.Time{at(0), at(2 * 86400), at(90 * 86400)} {
@@ -74,9 +73,8 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 	}
 }
 
-// In a row with one column per event, the first cell of a column counts. A server may
-// repeat the name of the column or interleave families, and another program may have
-// written columns that are not times: each is one error, and the events around it are read.
+// In a row with one column per event, the first cell of a column counts. A server may repeat names of columns or
+// interleave families. Each column that is no time is one error, and the events around it are read.
 func TestOffsetsOfUnusualRows(t *testing.T) {
 	l := offsetBlobs()
 	offset := func(second, sequence uint32) string {

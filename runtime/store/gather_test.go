@@ -35,10 +35,8 @@ func gatheredQuery(l *mappingOf[sample], r *readerOf[sample]) *testQuery[sample]
 	return of("s0", "s1")
 }
 
-// A read of several spans whose context ends before its last event was yielded yields no further event,
-// and ends with the error of the context: whether the context ends in the loop over the
-// events, during the request for all spans, during that for the rest, or when the rows
-// are in memory.
+// A read of several spans yields no event after its context has ended, wherever that happens: in the loop, during a
+// request for all or for the rest, or when the rows are in memory.
 func TestGatheredContextEnds(t *testing.T) {
 	type end struct {
 		gathered, request, chunk int // before so many chunks of which request are sent

@@ -10,8 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestHidden finds events that a later layout hides, in tables of all kinds, and nothing else: neither those before
-// it, nor its own. Rows with only earlier events stay on the server.
+// TestHidden finds the events that a later layout hides, and nothing else. Other rows stay on the server.
 func TestHidden(t *testing.T) {
 	family := days()
 	family.Table.ID, family.Table.Families = "family", []Family{{Name: "g"}}

@@ -117,8 +117,7 @@ type lateDo = func(ctx context.Context, c *lateCase, client Client) error
 // lateCall is a call of whose requests one is executed once more.
 type lateCall struct {
 	call lateDo
-	// undoes is what a copy may write or delete again, as if the call were repeated: the times of the events, in seconds
-	// of the first day.
+	// undoes are the times of the events that a copy may write or delete again, in seconds of the first day.
 	undoes []int
 	// settles makes the copies those of the other table, after the arrival of a copy; nil if the call has ended.
 	settles lateDo
@@ -297,8 +296,7 @@ func (c *lateCase) stale() (wrong string) {
 	return wrong
 }
 
-// run executes the n-th request of a call once more after something newer. It returns what is wrong then, and whether there is such a
-// request.
+// run repeats the n-th request of a call after something newer. It returns what is wrong, and if there is one.
 func (c *lateCase) run(of lateCall, n int, then lateDo) (table, wrong string, is bool) {
 	c.begin()
 	late := &latecopy.Copy{N: n}
@@ -336,9 +334,8 @@ func (c *lateCase) run(of lateCall, n int, then lateDo) (table, wrong string, is
 	return late.Table, wrong, true
 }
 
-// TestLateCopies executes each request of each call once more when the call has ended, and before or after something newer: what
-// readers find is what it was, but for what a copy of a plain write or of a deletion undoes; see [writer.sendAll]. The class:
-// unconditional mutations that arrive after their call has ended.
+// TestLateCopies repeats each request of each call after something newer: nothing changes but what copies of plain
+// writes and deletions undo; see [writer.sendAll]. The class: unconditional mutations that arrive late.
 func TestLateCopies(t *testing.T) {
 	t.Parallel()
 	type combination struct {

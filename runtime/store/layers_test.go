@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// layers are the layers of the package, from the lowest one, with their files. The files of a
-// layer call those of the same layer and of lower ones.
+// layers are the layers of the package, from the lowest one. Their files call those of the same and of lower layers.
 var layers = []struct{ name, files string }{
 	{"clients", "store options client needs_client_v1_58 keyrange"},
 	{"rows", "table mapping keys selection older columns cells form where assemble staterow"},

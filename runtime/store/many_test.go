@@ -18,8 +18,7 @@ func named(series ...string) []sample {
 	return out
 }
 
-// TestManyInOneRequest counts what reads of several series request and receive: one request
-// for all rows of these series, whatever the order and duplicates, and no cells of others.
+// TestManyInOneRequest counts one request for all rows of several series, and no cells of others.
 func TestManyInOneRequest(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{days(), singles(), offsets(), metrics()} {
 		samples := hourly(180, 0, 60)
@@ -53,8 +52,7 @@ func TestManyInOneRequest(t *testing.T) {
 	}
 }
 
-// TestManyFillRequests reads so many series that their ranges exceed the size of a request: the
-// read then needs the fewest requests, returns each event once, and is the same each time.
+// TestManyFillRequests reads more series than fit into a request, with the fewest requests, and each event once.
 func TestManyFillRequests(t *testing.T) {
 	series := testlong.Pick(15_000, 30_000)
 	l := days()

@@ -7,8 +7,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestMerge merges events of a batch: fields that they lack are kept, also of events that wait. Merged events that
-// exist are refused if they shall be absent.
+// TestMerge merges events of a batch: fields that they lack are kept. With IfAbsent, those that exist are refused.
 func TestMerge(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)

@@ -18,15 +18,14 @@ import (
 // takers are the types of parameters that are nil if a caller forgets something.
 var takers = []string{"Client", "Reader", "Writer", "Admin", "Deleter", "Lister", "Statistics", "Connection"}
 
-// nilElsewhere are the functions of other packages that take one of them, and are tested there. A beamstore.Connection is no
-// pointer, and those that follow "of a generated type" get it from one that a zero value holds.
+// nilElsewhere are the functions of other packages that take one of them, and are tested there.
 var nilElsewhere = []string{
 	"setup.Setup", "setup.DeleteTables", "setup.ExamineUnmanaged", "setup.UnknownTables", "otelstore.Observe",
 	"beamstore.Backfill", "beamstore.Delete", "beamstore.Export", "beamstore.Read", "beamstore.Rollup", "beamstore.Write",
 }
 
-// Class: a nil client, reader or writer that panics where it is used. All exported functions that take one are called with nil,
-// with a nil pointer, and with a zero value, and return a typed error, or something whose calls do.
+// Class: a nil client, reader or writer that panics. All exported functions that take one return a typed error for
+// nil, a nil pointer and a zero value, or something whose calls do.
 func TestNil(t *testing.T) {
 	tested := map[string]bool{"store.AuthorizedViews": true}
 	for _, client := range []Client{nil, (*bigtable.Client)(nil), new(bigtable.Client), AuthorizedViews(nil, func(string) string { return "v" })} {
@@ -129,8 +128,7 @@ func firstError[T any](read iter.Seq2[T, error]) error {
 	return nil
 }
 
-// takingFunctions returns the exported functions and methods of packages, other than those of readers and writers, that take one
-// of takers.
+// takingFunctions returns the exported functions of packages that take one of takers.
 func takingFunctions(t *testing.T) (out []string) {
 	for _, pkg := range []string{"store", "setup", "otelstore", "beamstore"} {
 		for _, fn := range functions(t, "../"+pkg) {
@@ -153,8 +151,7 @@ func takes(params *ast.FieldList) bool {
 	})
 }
 
-// zeroValues are zero values of the exported types with methods. Calls of the first ones, some of which lack only a client, fail
-// with a *NoClientError.
+// zeroValues are zero values of the exported types with methods. Calls of the first ones fail with a *NoClientError.
 var zeroValues = []any{
 	NewReader(nil, days().given()), NewWriter(nil, []*Mapping{days().given()}), NewBatcher(NewWriter(nil, []*Mapping{days().given()}), nil),
 	new(Reader), new(Writer), new(Batcher), new(Scanner[sample]), new(BackfillParts), new(RollupParts),
@@ -167,8 +164,7 @@ var zeroValues = []any{
 	new(RollupError), new(RunError), new(SelectionError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),
 }
 
-// Class: a zero value whose methods panic. All exported methods of all exported types are called on one, and those that send
-// requests say that there is no client, before anything else that is wrong.
+// Class: a zero value whose methods panic. Methods that send requests say first that there is no client.
 func TestZeroValues(t *testing.T) {
 	tested, made := map[string]bool{}, true
 	for _, zero := range zeroValues {
@@ -191,8 +187,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
-// zeroCall calls a method with zero values, an event whose series is empty and a time range without an end among them, and functions
-// that do nothing. It returns all errors.
+// zeroCall calls a method with zero values and functions that do nothing. It returns all errors.
 func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -56,8 +56,7 @@ func TestEntriesWithoutResult(t *testing.T) {
 	asError[*DeleteError](t, err)
 }
 
-// Class: outcomes that claim less than is known. If the context ends before a request is sent, its events
-// are not stored, whatever the way in which they are written.
+// Class: outcomes that claim too little. If the context ends before a request is sent, nothing is stored.
 func TestWritesWithEndedContext(t *testing.T) {
 	bt := newBigtable(t, days())
 	w := newWriterOf(bt.Client, []*mappingOf[sample]{days()})
@@ -110,8 +109,7 @@ func TestJobErrorsNameTable(t *testing.T) {
 	}
 }
 
-// TestMisplacedRows copies the row of a series to a key that the writer would not give it, and that the
-// reader of keys accepts: a scan reports the row, and a backfill fails, or counts it and does not copy it.
+// TestMisplacedRows copies a row to a key that only readers accept: a scan and a backfill report it.
 func TestMisplacedRows(t *testing.T) {
 	lax := func(l *mappingOf[sample]) *mappingOf[sample] {
 		return adjusted(l, func(m *mapping) {
@@ -141,9 +139,8 @@ func TestMisplacedRows(t *testing.T) {
 	same(t, []int64{2, 1}, []int64{got.Events, got.Undecodable})
 }
 
-// TestReplaceAmongReads reads before and after each request of a Replace by an event in another row: one of the events is there at all
-// times. A read around both requests may pass the row of one before the write and reach the other after the deletion: Bigtable reads several
-// rows at several moments.
+// TestReplaceAmongReads reads around each request of a Replace by an event in another row: one of them is always
+// there.
 func TestReplaceAmongReads(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days(), offsets()} {
 		bt, requests := newBigtable(t, l), 0

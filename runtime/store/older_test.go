@@ -106,9 +106,8 @@ func (v versionTable) key() codec.Key {
 	return k
 }
 
-// TestRewriteDeletesOlder rewrites an event of an older version. Its older cells are deleted,
-// in the same mutation, also where the new event lacks the field. Then the older program
-// writes the event once more: what the table has under the newest name is read. Deletions leave nothing of either program.
+// TestRewriteDeletesOlder rewrites an event of an older version, whose cells are deleted. Then the older program
+// writes it again: what has the newest name is read. Deletions leave nothing of either program.
 func TestRewriteDeletesOlder(t *testing.T) {
 	for _, v := range versionTables {
 		t.Run(v.name, func(t *testing.T) {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestLastOptionsReplaceOthers passes options and then the zero value: everything that
-// the first ones set is reset, for constructors and for single calls.
+// TestLastOptionsReplaceOthers passes options and then the zero value, which resets all of them.
 func TestLastOptionsReplaceOthers(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("f.1", time.Hour)}
@@ -54,8 +53,7 @@ func TestNegativeOptions(t *testing.T) {
 	}
 }
 
-// TestNegativeLimit: every read refuses a negative limit, rather than yielding all events, and sends
-// no request.
+// TestNegativeLimit: every read refuses a negative limit, and sends no request.
 func TestNegativeLimit(t *testing.T) {
 	l, q, base := days(), everywhere(days()), sample{Series: "s"}
 	from, to, columns := time.Time{}, at(86400), sampleColumns{}
@@ -99,8 +97,7 @@ func TestUnknownFieldOfNothing(t *testing.T) {
 	}
 }
 
-// TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone: neither
-// their number nor their age sends them. Its memory is bounded by MaxBytes.
+// TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone. Its memory is bounded by MaxBytes.
 func TestBatcherWithoutLimits(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	close(g.open)

@@ -12,8 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
-// TestPagesAreCheap counts what the pages of a table with one row per event receive: each row
-// about once, however many pages there are.
+// TestPagesAreCheap counts what pages of a table with one row per event receive: each row about once.
 func TestPagesAreCheap(t *testing.T) {
 	l := singles()
 	r, c := stored(t, l, 1, numbered(1000)...)
@@ -75,10 +74,8 @@ func TestTokenOfAnotherRead(t *testing.T) {
 	}
 }
 
-// TestPagesOfSeveralClasses reads pages of events that programs with different classes have written
-// at the same time, each without deleting that of the other, and ends them between the two: both
-// come once. An event that is written again with another class between two pages does not come
-// again.
+// TestPagesOfSeveralClasses ends pages between two events of one time with different classes: both come once, and not
+// again if they are written again with another class.
 func TestPagesOfSeveralClasses(t *testing.T) {
 	for _, of := range []func() *mappingOf[sample]{days, singles} {
 		l, other := classed(of()), classed(of())
@@ -114,8 +111,7 @@ func TestPagesOfSeveralClasses(t *testing.T) {
 	}
 }
 
-// TestRowsSinceThePlaceOfAPage compares the rows that a page requests with the definition: those of
-// a request that do not precede, in reading order, the rows that begin with a prefix.
+// TestRowsSinceThePlaceOfAPage compares the rows that a page requests with the definition.
 func TestRowsSinceThePlaceOfAPage(t *testing.T) {
 	keys := []string{"a", "a#1", "b", "b#1", "b#2", "b\xff", "c", "\xff", "\xff\xff"}
 	has := func(all []codec.Rows, key string) bool {

@@ -20,8 +20,7 @@ func bucketOf(every time.Duration, label string) codec.Bucket {
 
 const day, week = 24 * time.Hour, 7 * 24 * time.Hour
 
-// A query that cannot yield the events of one mapping in order of time fails before a request
-// for those of another is sent. If the range has only events of the others, it does not fail.
+// A query that cannot yield the events of one mapping in order fails before any request, unless it needs only others.
 func TestOrderAcrossMappings(t *testing.T) {
 	older, _ := poles(codec.BucketNewCells, poleKeys(codec.BucketNewCells)["adjacent"]...)
 	newest, _ := poles(codec.SingleUnserialized, poleKeys(codec.SingleUnserialized)["adjacent"]...)

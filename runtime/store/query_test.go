@@ -35,8 +35,7 @@ func all(prefix string) *testQuery[sample] {
 	}}
 }
 
-// More spans than a connection has streams are paginated: all rows arrive in order, and
-// no more requests than allowed are in progress.
+// More spans than a connection has streams are paginated: all rows arrive in order, with a bounded number of requests.
 func TestManySpansArePaginated(t *testing.T) {
 	t.Parallel()
 	for _, l := range testlong.Sample([]*mappingOf[sample]{singles(), days()}, 2) {
@@ -72,8 +71,7 @@ func TestManySpansArePaginated(t *testing.T) {
 	}
 }
 
-// A row whose prefix does not match its series, such as one with another salt, is
-// skipped, and the read ends.
+// A row whose prefix does not match its series, such as one with another salt, is skipped, and the read ends.
 func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	l := singles()
 	l = adjusted(l, func(m *mapping) {
@@ -97,8 +95,7 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	same(t, 2, len(got)) // the newest under "a", and "b"
 }
 
-// An error that ends a read is the last value, even if events are sorted: those before
-// it are yielded first.
+// An error that ends a read is the last value, even if events are sorted: those before it come first.
 func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := newReaderOf(noTables{}, days())

@@ -15,8 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestInvertedRange reads an inverted range, and one without an end, in every way: an
-// error, and no request.
+// TestInvertedRange reads an inverted range, and one without an end: an error, and no request.
 func TestInvertedRange(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		r, c := stored(t, l, 60, numbered(3)...)
@@ -79,8 +78,7 @@ func TestMissingTable(t *testing.T) {
 	}
 }
 
-// wantMissing checks that an error names the table, says what to do, and wraps the
-// server's error, for each event of a write.
+// wantMissing checks that an error names the table, says what to do, and wraps the server's, for each event.
 func wantMissing(t *testing.T, err error, table string) {
 	t.Helper()
 	errs := []error{err}

@@ -15,8 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyed returns singles with a form of the series in keys, of which the empty one accepts no delimiter. Their maximum
-// age is age, or unlimited if that is 0.
+// keyed returns singles whose series have a form in keys: the empty one accepts no delimiter. age is unlimited if 0.
 func keyed(id string, age time.Duration, form codec.KeyForm) *mappingOf[sample] {
 	l := singles()
 	segments := []codec.Segment{{Name: "series", Form: form}, {Kind: codec.TimeSegment}}
@@ -51,10 +50,8 @@ func taken(rows map[string]int) Client {
 	}}
 }
 
-// TestOneTableRefusesForAll writes events with a value that one of several tables
-// refuses. No table stores any part of such an event, and each has a failure with the
-// reason. An event that is too old for a table is stored in the others, unless it has
-// such a value.
+// TestOneTableRefusesForAll writes events that one of several tables refuses: no table stores them, and each has a
+// failure with the reason. Events that are only too old for a table are stored in the others.
 func TestOneTableRefusesForAll(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	refusing := map[string]*mappingOf[sample]{
@@ -109,8 +106,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	}
 }
 
-// TestRefusedByName checks that the failure of a table that could have stored the event
-// names the table that refused it.
+// TestRefusedByName checks that a failure names the table that has refused the event.
 func TestRefusedByName(t *testing.T) {
 	tables := []*mappingOf[sample]{keyed("any", 0, anySeries), keyed("delimited", 0, codec.KeyForm{})}
 	w := newWriterOf(taken(map[string]int{}), tables, WriterOptions{TablePrefix: "p_"})

@@ -45,9 +45,8 @@ func scriptedReader(t *testing.T, s *scripted) *readerOf[sample] {
 	return newReaderOf(client, days())
 }
 
-// If a server has scanned the only row of a range and then breaks off, the client
-// requests the empty rest. The read treats its rejection as the end of the range and
-// does not repeat it.
+// A server scans the only row of a range and breaks off. The rejection of the request for the empty rest ends the
+// read.
 func TestResumeAfterLastScannedRow(t *testing.T) {
 	for _, stubborn := range []bool{false, true} {
 		s := &scripted{read: func(n int, r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
@@ -74,8 +73,7 @@ func heartbeat(key string) *bigtablepb.ReadRowsResponse {
 	return &bigtablepb.ReadRowsResponse{LastScannedRowKey: []byte(key)}
 }
 
-// TestHeartbeats scans a range in which a server finds nothing for longer than the timeout, and says so from time to time. Class of
-// faults: a limit of time that progress does not extend.
+// TestHeartbeats scans an empty range for longer than the timeout, which each sign of progress extends.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	const beats = 12
@@ -111,8 +109,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// TestPassingErrors lets requests of a scan fail with each code that passes, at the beginning and behind a key that was scanned: the scan
-// continues there, and returns the error only if it gets nowhere. Class of faults: a job that ends with the first request that fails once.
+// TestPassingErrors lets requests fail with each code that passes: a scan continues, or fails if it gets nowhere.
 func TestPassingErrors(t *testing.T) {
 	t.Parallel()
 	for _, code := range []codes.Code{codes.Unavailable, codes.Aborted, codes.Internal, codes.ResourceExhausted} {

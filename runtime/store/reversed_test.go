@@ -18,8 +18,7 @@ func (s ascending) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// An emulator that ignores the order returns the oldest event as the newest. The first read
-// notices, also if it requests a single row.
+// An emulator that ignores the order returns the oldest event as the newest. The first read notices.
 func TestReversedIsIgnored(t *testing.T) {
 	for name, connect := range paths {
 		t.Run(name, func(t *testing.T) {

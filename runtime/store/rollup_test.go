@@ -27,8 +27,7 @@ func rolled(l *mappingOf[sample], ttl time.Duration) *mappingOf[sample] {
 	return l
 }
 
-// TestFamiliesWithRollup checks that setup knows all families on whose completeness a rollup relies, whichever of
-// the layouts by time of a table has it.
+// TestFamiliesWithRollup checks that setup knows all families of a rollup, whichever of the layouts has it.
 func TestFamiliesWithRollup(t *testing.T) {
 	for _, newest := range []bool{true, false} {
 		older, newer := days(), days()
@@ -124,9 +123,8 @@ func TestRollupDryDeletion(t *testing.T) {
 	}
 }
 
-// TestRollupExpired checks what is inexact once the events have expired: windows that are narrower than those of the rollup, or cut by
-// the range, those whose increase begins in one that is, and those of which a part has expired in the rollup, too. None are left out,
-// also of fields that the rollup does not have, in a table whose labels do not sort.
+// TestRollupExpired checks which windows are inexact once events have expired: those that runs do not fill, whose
+// increase begins in one of these, or whose runs have expired in part. None are left out, in no kind of table.
 func TestRollupExpired(t *testing.T) {
 	narrow, whole, fields := rolled(days(), 40*24*time.Hour), rolled(days(), 40*24*time.Hour), rolled(unsorted(days()), 40*24*time.Hour)
 	fields.Rollup.Fields = []string{"note"}
@@ -191,8 +189,7 @@ func TestRollupExpired(t *testing.T) {
 	}
 }
 
-// TestRollupRequests checks that reads of windows of summarized buckets take no more requests than those of events, whatever the range
-// and the windows are, and no events of buckets that they do not cut.
+// TestRollupRequests checks that windows of runs take no more requests than those of events, and fewer cells.
 func TestRollupRequests(t *testing.T) {
 	t.Parallel()
 	l := rolled(days(), 40*24*time.Hour)

@@ -18,8 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// TestMutations lists the requests that change rows: each sets a mark in a table with a rollup, which
-// TestMarks checks, or changes no events.
+// TestMutations lists the requests that change rows: each sets a mark, which TestMarks checks, or changes no events.
 func TestMutations(t *testing.T) {
 	var found []string
 	for _, dir := range []string{".", "../setup", "../beamstore", "../../cmd/btgen-live"} {
@@ -70,8 +69,7 @@ func rollupCells(t *testing.T, bt *storetest.Bigtable, table string) (names map[
 // alone gives a marker marks of its own, as in another process.
 func (m *marker) alone() { m.marks = newMarks(m.name, m.table.Grace) }
 
-// TestSharedMarks writes to one row with a writer for each request, of all kinds: they share the mark of the process, unless their client
-// may be one of another process to a test. Class of faults: a cost for each object that a process makes.
+// TestSharedMarks writes with many writers, which share marks. Class of faults: a cost for each object of a process.
 func TestSharedMarks(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
@@ -97,8 +95,7 @@ func TestSharedMarks(t *testing.T) {
 	}
 }
 
-// TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's encoding
-// and with our own.
+// TestMarks checks that all that changes events sets a mark in each row, with the client's encoding and with our own.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	c, calls := newLateCase(t), maps.Clone(lateCalls)

@@ -59,8 +59,7 @@ func runsIn(t *testing.T, bt *storetest.Bigtable, table string) map[string]int {
 	return runs
 }
 
-// TestRollupAll checks that buckets without marks are summarized without a wait, and that damaged runs are replaced as
-// long as all events are there, and reported afterward.
+// TestRollupAll checks that buckets without marks are summarized at once, and which damaged runs are replaced.
 func TestRollupAll(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
@@ -147,8 +146,7 @@ func (t splitTable) SampleRowKeys(context.Context) ([]string, error) {
 	return append(slices.Clone(t.keys), ""), nil
 }
 
-// TestRollupCheckpoint checks that a call that was killed at any write of its checkpoint, before or after it, is continued
-// without summarizing a bucket twice, and that nothing is left.
+// TestRollupCheckpoint kills a call at each write of its checkpoint: another one continues it.
 func TestRollupCheckpoint(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	for kill := range testlong.Pick(4, 24) {
@@ -220,8 +218,7 @@ func TestRollupRefusesCheckpoints(t *testing.T) {
 	refused(func(*RollupOptions) {})
 }
 
-// TestRollupOrder checks that buckets are summarized after the wait and after the cluster is consistent, that ranges of
-// row keys together have each bucket once, and what progress says.
+// TestRollupOrder checks that buckets are summarized after the wait and the consistency, each once, and the progress.
 func TestRollupOrder(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	var events []sample
@@ -282,9 +279,8 @@ func TestRollupOrder(t *testing.T) {
 	}
 }
 
-// TestRollupLeaves lets the service refuse one bucket of many, when it is read or changed, and each code that passes once: the
-// refused one is named, counted and left, all others are summarized by one call, and the next call summarizes it. Class of
-// faults: a job that ends with the first request that fails, and what it then never reaches.
+// TestRollupLeaves lets the service refuse one bucket of many, which is left for the next call, and each code that
+// passes once. Class of faults: a job that ends with the first request that fails.
 func TestRollupLeaves(t *testing.T) {
 	t.Parallel()
 	const refused = "s01#2021-03-06"
@@ -359,8 +355,7 @@ func TestRollupEnds(t *testing.T) {
 	}
 }
 
-// TestRollupReplication lets the clusters never catch up: the call tells for what it waits, and ends. Class of faults: a wait without a
-// limit or a word.
+// TestRollupReplication lets clusters never catch up: the call says so. Class of faults: a wait without limit.
 func TestRollupReplication(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)

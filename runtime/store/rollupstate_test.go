@@ -550,8 +550,7 @@ func (s *protocolState) replicate(cluster int) {
 	}
 }
 
-// unmarked reports whether a sealer seals a row at once, because it finds no mark. It needs only the events that were written
-// without marks.
+// unmarked reports whether a sealer finds no mark and seals at once. It needs the events of older programs.
 func (p *protocol) unmarked(s *protocolState, step roleStep, have uint32) bool {
 	if !step.all {
 		return false
@@ -771,9 +770,8 @@ func scenarios(clusters int) map[string][][]roleStep {
 	}
 }
 
-// TestRollupProtocol explores all interleavings of scenarios with two sealers: in every state, readers of each
-// cluster find exactly the events that it has, or are told that windows are inexact, which never happens
-// as long as no event has expired.
+// TestRollupProtocol explores all interleavings of scenarios with two sealers: readers of each cluster find exactly
+// the events that it has, or are told that windows are inexact, which happens only after events have expired.
 func TestRollupProtocol(t *testing.T) {
 	t.Parallel()
 	table := newProtocolTable(t)

@@ -17,8 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// rowServer answers the requests of a client without a network, for a table with one row. It records
-// changes instead of applying them.
+// rowServer answers requests without a network, for a table with one row. It records changes without applying them.
 type rowServer struct {
 	key     string
 	cells   rowCells

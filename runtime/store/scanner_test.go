@@ -35,8 +35,7 @@ func scanned(ctx context.Context, t testing.TB, client Client, l *mappingOf[samp
 	return events, rows, nil
 }
 
-// TestScanReportsUndecodable checks that a row key and a column that cannot be decoded are
-// reported with their row, and that all other events are yielded.
+// TestScanReportsUndecodable checks that undecodable keys and columns are reported, and all other events yielded.
 func TestScanReportsUndecodable(t *testing.T) {
 	l := offsetBlobs()
 	s := holding(t, l, 0, []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}})
@@ -159,8 +158,7 @@ func TestKeyRanges(t *testing.T) {
 	same(t, 0.5, KeyRange{}.Done("\x80"))
 }
 
-// TestDigests checks that digests depend on every part of events, but not on their order or on
-// the table that they were read from.
+// TestDigests checks that digests depend on every part of events, but not on their order or table.
 func TestDigests(t *testing.T) {
 	l := expires(singles())
 	d := newDigester(l.untyped(), at(10))
@@ -200,8 +198,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// TestDigestedRows checks what a digest is made of, which builds that compare digests must agree
-// on: the key and the mutations of each row of an event, each after its length.
+// TestDigestedRows checks what all builds must agree on: digests of the key and the mutations of each row.
 func TestDigestedRows(t *testing.T) {
 	l := metrics()
 	d := newDigester(l.untyped(), at(10))

@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// TestScanRollups checks that a scan with rollups counts each cell of a table, those of the rollup by themselves and also where
-// events have expired, and that another one receives none of them. Both have the same events.
+// TestScanRollups checks that a scan with rollups counts each cell of a table, and others receive none of these.
 func TestScanRollups(t *testing.T) {
 	newer, older := rolled(days(), 40*24*time.Hour), days()
 	newer.Since, newer.Older = at(86400), []*mappingOf[sample]{older} // layers with different filters

@@ -29,9 +29,8 @@ func checkRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now i
 	return compared, wrong
 }
 
-// TestRunsAreChecked checks that each run that differs from the events of its bucket is found, with its first window
-// that differs, in all kinds of tables, and that none is where reads use the events; and that --all replaces exactly
-// these runs, unless events may have expired.
+// TestRunsAreChecked checks that exactly the runs that differ from the events of their buckets are found, with their
+// first wrong window, and that --all replaces exactly these, unless events may have expired.
 func TestRunsAreChecked(t *testing.T) {
 	for _, l := range rolledMappings() {
 		t.Run(l.Table.ID, func(t *testing.T) {

@@ -141,8 +141,7 @@ var byRegion = &Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 // everyPole selects all poles.
 var everyPole = byRegion.Many(pointersTo([]pole{{Of: line{Region: "n"}}, {Of: line{Region: "ns"}}, {Of: line{Region: "s"}}}))
 
-// choices are selections of all forms that keys allow. Values are listed several times, prefixes begin with others, and ranges overlap or
-// have ends that begin with the same letter.
+// choices are selections of all forms that keys allow, with repeated values, nested prefixes and overlapping ranges.
 func choices(key *codec.Key, conditions bool) (out []choice) {
 	at := func(region, text string, unit int64) any { return &pole{Of: line{region, text, unit}} }
 	query := func(last codec.GivenPart, series ...int) *Query {
@@ -315,8 +314,7 @@ func TestMalformedSelections(t *testing.T) {
 	c.left(t, choice{"malformed", Selection{}, func(*pole) bool { return false }})
 }
 
-// TestConditionsOfOneTable deletes by a condition from two tables, of which only one can select by it. While
-// any request fails, the table that finds the events keeps them, so that another call deletes the rest.
+// TestConditionsOfOneTable deletes by a condition of one table from two, again if a request fails.
 func TestConditionsOfOneTable(t *testing.T) {
 	rows, _ := poles(codec.SingleUnserialized, poleKeys(codec.SingleUnserialized)["adjacent"]...)
 	blobs, _ := poles(codec.BucketSerialized, poleKeys(codec.BucketSerialized)["apart"]...)

@@ -13,8 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// TestDeepPagesOfSeries lists many series in pages, each of which takes rows of its own series only. The last series of a page,
-// and the first one of the next page, are deleted before that.
+// TestDeepPagesOfSeries lists series in cheap pages, although the last series of each page, and the next, are deleted.
 func TestDeepPagesOfSeries(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
@@ -95,8 +94,7 @@ func TestTokensOfSeries(t *testing.T) {
 	assert.Is(t, ErrPage, err)
 }
 
-// TestSeriesAreSkipped lists series and counts what that takes: with many rows per series about
-// one request and at most eight rows for each, and with few rows per series few requests.
+// TestSeriesAreSkipped counts about one request and eight rows for each series, or few for small series.
 func TestSeriesAreSkipped(t *testing.T) {
 	for _, c := range []struct {
 		series, rows, mostRequests, mostRows int

@@ -32,8 +32,7 @@ type meterColumns struct {
 	Added  []*int64
 }
 
-// meterTables returns the mappings of programs that know the added field, or not, to a table with all
-// events and to one with the newest. apart says that the added field has a family of its own.
+// meterTables returns the mappings of programs that know the added field, or not, which may have a family apart.
 func meterTables(pattern codec.Pattern, knows, apart bool) []*mappingOf[meter] {
 	table := func(id string, pattern codec.Pattern, apart bool) *mappingOf[meter] {
 		families := []Family{{Name: "f"}}
@@ -80,9 +79,8 @@ func meterTables(pattern codec.Pattern, knows, apart bool) []*mappingOf[meter] {
 	return []*mappingOf[meter]{all, now}
 }
 
-// TestOlderProgramsRepairNothingUnknown deletes the newest event with a program that lacks a field that
-// the event before may have. Programs that know the field find it, however they read; if the event lacks
-// it, the row is repaired.
+// TestOlderProgramsRepairNothingUnknown deletes the newest event with a program that lacks a field of the event
+// before: it is found by programs that know the field. If the event lacks it, the row is repaired.
 func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range testlong.Sample([]codec.Pattern{codec.BucketNewCells, codec.SingleUnserialized, codec.SingleSerialized, codec.BucketSerialized, codec.BucketOffsets}, 3) {

@@ -215,8 +215,7 @@ func (c *nowCase) repair() (events, changed int64) {
 	return report.Events, report.Changed
 }
 
-// TestRowsWithoutSums reads rows that a program has written which does not know the sums of versions: readers search
-// until the row is repaired, or a newer event arrives.
+// TestRowsWithoutSums reads rows of a program without sums: readers search until a repair, or a newer event.
 func TestRowsWithoutSums(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	forget := func() {
@@ -239,8 +238,7 @@ func TestRowsWithoutSums(t *testing.T) {
 	c.agree("a")
 }
 
-// TestOneMarkOfNone delivers events that exist again, with IfAbsent: none needs a mark beside a newer event, and
-// all of them one without. The class: marks that nobody removes. Each deletion and repair removes it.
+// TestOneMarkOfNone delivers events again, with IfAbsent. The class: marks that nobody removes.
 func TestOneMarkOfNone(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	w := c.writer(c.Client)
@@ -292,8 +290,7 @@ func newestOf(cells []string) (out []string) {
 	return out
 }
 
-// TestScanOfStates scans rows with marks, and one with what is left of an older event: an event up to the last mark
-// is not yielded, nor one that a range of times does not have.
+// TestScanOfStates scans rows with marks and remains: no event up to the last mark, or outside the range, is yielded.
 func TestScanOfStates(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "later", Time: at(701)}, {Series: "none", Time: at(700)}, {Series: "same", Time: at(700)}}))
@@ -409,8 +406,7 @@ func versions(calls []nowCall) bool {
 	})
 }
 
-// nowRun is a run of several calls, each of whose requests waits until a scheduler lets it happen, loses its reply, or
-// kills the process before or after it.
+// nowRun is a run of calls, each of whose requests waits for a scheduler, and may get lost.
 type nowRun struct {
 	*nowCase
 	steps []*nowStep
@@ -552,8 +548,7 @@ func (r *nowRun) await(s *nowStep) {
 	}
 }
 
-// options returns what may happen next: a process continues, it is killed before or after its request, the request
-// is sent twice or arrives once more later, or a late one arrives.
+// options returns what may happen next to each request, and the arrival of a late one.
 func (r *nowRun) options() (options []nowOption) {
 	for _, s := range r.steps {
 		add := func(fault string, do func() error) {
@@ -667,8 +662,7 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 	return ""
 }
 
-// TestStateSteps runs the real steps of writers, deleters and back-fills in random orders, with lost replies, kills, and
-// requests that arrive later: of killed processes, or copies. In half of the runs, nothing is deleted.
+// TestStateSteps runs the steps of calls in random orders, with lost replies, kills and late requests.
 func TestStateSteps(t *testing.T) {
 	t.Parallel()
 	runs, all := testlong.Pick(10, 1000), nowCalls()
@@ -749,9 +743,8 @@ func (r *nowRun) key() [32]byte {
 	return sha256.Sum256([]byte(key))
 }
 
-// TestStateOrders runs the real steps of two calls, and of writes of two versions beside another call, in all orders, with a
-// copy of one request at any later time. Each state that they leave is checked once, as if all calls were killed in it. At
-// length, a run tries other calls than the one before.
+// TestStateOrders runs the steps of two calls, and of writes of two versions beside another call, in all orders, with
+// a late copy of one request, and checks each state once. At length, a run tries other calls than the one before.
 func TestStateOrders(t *testing.T) {
 	t.Parallel()
 	c, all := newNowCase(t, 500*time.Second), nowCalls()

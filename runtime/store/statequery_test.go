@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestStateUntilNow reads the newest events of ranges that end about now: as callers take the time before they read, the table
-// of states answers, but for series with an event after the range, and the operation names it.
+// TestStateUntilNow reads the newest events of ranges that end about now: the table of states answers what it can.
 func TestStateUntilNow(t *testing.T) {
 	t.Parallel()
 	segments := poleKeys(codec.BucketNewCells)["adjacent"]

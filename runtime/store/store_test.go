@@ -51,8 +51,7 @@ func keyOf(k *codec.Key, e *sample) ([]byte, error) {
 	return k.Append(nil, &codec.KeyValues{Series: []any{&e.Series}, At: &e.Time})
 }
 
-// putValue returns the Put of a mapping that stores only the value, in the row of the
-// bucket.
+// putValue returns the Put of a mapping that stores only the value, in the row of the bucket.
 func putValue(l *mappingOf[sample]) func(e *sample, c *eventCells) {
 	return func(e *sample, c *eventCells) {
 		c.Row(keyOf(&l.Key, e))
@@ -72,8 +71,7 @@ func Required[E any](*E, int) error { return codec.ErrMissing }
 // stringSeries points to the only value of a series.
 func stringSeries(s *string, to []any) []any { return append(to, s) }
 
-// days returns a mapping as in generated code: one row per day, and one cell in columns
-// "v.1" and "note" per sample.
+// days returns a mapping as in generated code: one row per day, and one cell in columns "v.1" and "note" per sample.
 func days() *mappingOf[sample] {
 	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket}
@@ -114,8 +112,7 @@ func days() *mappingOf[sample] {
 	}
 }
 
-// maxRunning is how many servers may run at a time. Each takes nine file descriptors with
-// sessions, and 20,000 is a usual limit: what exceeds it waits until its deadline.
+// maxRunning is how many servers may run at a time: each takes nine file descriptors, and 20,000 is a usual limit.
 const maxRunning = 200
 
 var running atomic.Int64
@@ -328,8 +325,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 	}
 }
 
-// TestDefaultDeadline checks that a call whose context has no deadline does not hang,
-// and that the error says why.
+// TestDefaultDeadline checks that a call whose context has no deadline does not hang.
 func TestDefaultDeadline(t *testing.T) {
 	t.Parallel() // it waits
 	l := days()
@@ -361,8 +357,7 @@ func TestDefaultDeadline(t *testing.T) {
 	}
 }
 
-// TestIdleTimeoutExcludesCaller checks that the timeout does not include the time that
-// a caller takes.
+// TestIdleTimeoutExcludesCaller checks that the timeout does not include the time that a caller takes.
 func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	t.Parallel() // it waits
 	l := days()
@@ -480,8 +475,7 @@ func TestReadStops(t *testing.T) {
 	}
 }
 
-// Parallel tests wait for pauses of clients more than they compute, so more of them run at a time
-// than there are processors.
+// Parallel tests wait more than they compute, so more of them run at a time than there are processors.
 const parallel = "8"
 
 func TestMain(m *testing.M) {

@@ -85,8 +85,7 @@ func expires(l *mappingOf[sample]) *mappingOf[sample] {
 	return l
 }
 
-// shifted adds an optional expiry to the samples of a mapping, in a second family if
-// there are several columns.
+// shifted adds an optional expiry to the samples of a mapping, in a second family if there are several columns.
 func shifted(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_shifted"
 	family := aged("f.1", 100*24*time.Hour)
@@ -98,8 +97,7 @@ func shifted(l *mappingOf[sample]) *mappingOf[sample] {
 	return l
 }
 
-// strategies are mappings of every kind with every way in which events specify their
-// time to live.
+// strategies are mappings of every kind with every way in which events specify their time to live.
 func strategies() []*mappingOf[sample] {
 	aging := func(l *mappingOf[sample]) *mappingOf[sample] {
 		l.Table.ID += "_aging"

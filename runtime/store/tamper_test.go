@@ -104,8 +104,7 @@ func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc
 	}
 }
 
-// outside and inside install an interceptor between the client and the wire path, and
-// between the wire path and the connection.
+// outside and inside install an interceptor before and behind the wire path.
 func outside(i grpc.StreamClientInterceptor) grpc.DialOption { return grpc.WithStreamInterceptor(i) }
 func inside(i grpc.StreamClientInterceptor) grpc.DialOption {
 	return grpc.WithChainStreamInterceptor(i)
@@ -113,8 +112,7 @@ func inside(i grpc.StreamClientInterceptor) grpc.DialOption {
 
 var places = map[string]func(grpc.StreamClientInterceptor) grpc.DialOption{"outside": outside, "inside": inside}
 
-// Whatever interceptors do to the messages of a read, it returns everything that is
-// stored, or an error: never incomplete results without an error.
+// Whatever interceptors do to the messages of a read, it returns everything, or an error.
 func TestTamperedReads(t *testing.T) {
 	const rows = 10
 	l := days()
@@ -165,8 +163,7 @@ func TestTamperedReads(t *testing.T) {
 // forced is gRPC's own codec, which an interceptor forces on all streams.
 type forced struct{ encoding.CodecV2 }
 
-// Reads and writes return the same if another interceptor forces a codec. Hooks report
-// that the client encodes the requests until the interceptor stops doing so.
+// Reads and writes work if another interceptor forces a codec. Hooks report that the client encodes until it stops.
 func TestForcedCodec(t *testing.T) {
 	var forces atomic.Bool
 	forces.Store(true)
@@ -203,8 +200,7 @@ func TestForcedCodec(t *testing.T) {
 	}
 }
 
-// A single row whose codec another interceptor forces is sent once more, in bulk; the next ones, for some time, as the client encodes
-// them.
+// A single row with a forced codec is sent once more, in bulk; the next ones, for a while, as the client encodes them.
 func TestForcedCodecOfRows(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -281,8 +277,7 @@ func TestNewClient(t *testing.T) {
 	same(t, 0, ordinary)
 }
 
-// lossy is a server that stores what it gets and loses the first replies, then rejects
-// everything.
+// lossy is a server that stores what it gets and loses the first replies, then rejects everything.
 type lossy struct {
 	warmServer
 	lose   int  // number of replies
@@ -378,9 +373,8 @@ func retryingUnary(ctx context.Context, method string, request, reply any, cc *g
 const retriedByConfig = `{"methodConfig": [{"name": [{"service": "google.bigtable.v2.Bigtable"}], "retryPolicy": {
 	"maxAttempts": 4, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
 
-// An event that may be stored, because a reply was lost before the event was rejected,
-// is not reported as Failed, whoever sent it again, on both paths, alone and in bulk.
-// With ClientOptions, an event rejected the first time is.
+// An event is not Failed if an earlier attempt may have stored it, whoever sent it again, on both paths, alone and in
+// bulk.
 func TestRefusedAfterALostReply(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup

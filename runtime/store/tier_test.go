@@ -31,8 +31,7 @@ func (s *filtersSent) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// onSSD counts the filters since the last call, and those of them that select timestamps from a
-// time on.
+// onSSD counts the filters since the last call, and those that select timestamps from a time on.
 func (s *filtersSent) onSSD(since time.Time) (ssd, all int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +44,7 @@ func (s *filtersSent) onSSD(since time.Time) (ssd, all int) {
 	return ssd, all
 }
 
-// stampedFrom returns the earliest timestamp of the cells that a filter of these tests inspects; 0
-// for any.
+// stampedFrom returns the earliest timestamp of the cells that a filter inspects; 0 for any.
 func stampedFrom(f *bigtablepb.RowFilter) int64 {
 	from := int64(0)
 	switch f := f.GetFilter().(type) {
@@ -80,8 +78,7 @@ func recorded(t *testing.T, addr string, connect func(context.Context, string, .
 	return client, out
 }
 
-// TestTier checks, on both paths, that reads of recent events from a table with an infrequent access tier, windows
-// among them, and that of the newest event of a series, do not touch the tier.
+// TestTier checks, on both paths, that reads of recent events, of windows and of newest events do not touch the tier.
 func TestTier(t *testing.T) {
 	const day, now = 86400, 43 * 86400
 	for _, l := range testlong.Sample(strategies(), 2) {

@@ -17,8 +17,7 @@ func tickText(e sample) string {
 	return fmt.Sprintf("%s%d.%d", e.Series, e.Time.Sub(day0)/time.Second, e.Sequence)
 }
 
-// ticks returns a mapping with one row per sample. Keys consist of the series, the reversed time, the sequence number
-// and a constant.
+// ticks returns one row per sample. Keys consist of the series, the reversed time, the sequence number and a constant.
 func ticks() *mappingOf[sample] {
 	l := singles()
 	l.Key = codec.Key{Delimiter: "#", Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, Segments: []codec.Segment{
@@ -53,8 +52,7 @@ func tied() (out []sample) {
 	return out
 }
 
-// newTicks starts a server with ticks. Those in unknown have only a column that is not
-// in the mapping.
+// newTicks starts a server with ticks. Those in unknown have only a column that is not in the mapping.
 func newTicks(t *testing.T, l *mappingOf[sample], known, unknown []sample) *storetest.Bigtable {
 	t.Helper()
 	bt := serve(t, l)
@@ -81,8 +79,7 @@ func showTicks(ticks []sample, o ReadOptions) string {
 	return strings.Join(out, " ")
 }
 
-// Rows of an instant without events are skipped: Latest finds the newest event in the
-// same instant or before it.
+// Rows of an instant without events are skipped: Latest finds the newest event in it or before it.
 func TestTiesWithoutEvents(t *testing.T) {
 	l := ticks()
 	all := tied()
@@ -111,8 +108,7 @@ func TestTiesWithoutEvents(t *testing.T) {
 	}
 }
 
-// A read that fails within an instant yields nothing of it, because the first events
-// may be in rows that did not arrive.
+// A read that fails within an instant yields nothing of it, because the first events may not have arrived.
 func TestErrorWithinAnInstant(t *testing.T) {
 	l := ticks()
 	bt := newTicks(t, l, append(tied(), sample{Series: "a", Time: at(4)}, sample{Series: "ba", Time: at(4)}), nil)

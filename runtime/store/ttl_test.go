@@ -25,8 +25,7 @@ func aged(name string, age time.Duration) Family {
 	return Family{Name: name, GC: rule, Life: codec.Lifetime{Retention: rule.Retention(0)}}
 }
 
-// oldAndMany returns a family that loses a cell once it is older than an hour and its
-// column has the given number of newer ones.
+// oldAndMany returns a family that loses cells that are older than an hour and have some newer ones in their columns.
 func oldAndMany(name string, versions int) Family {
 	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
 		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: versions},
@@ -82,8 +81,7 @@ type mortal struct {
 	ExpiresAt time.Time
 }
 
-// mortals returns a mapping of samples that specify how long they live, by class with
-// one family each, or by expiry.
+// mortals returns a mapping of samples that specify how long they live, by class with a family each, or by expiry.
 func mortals(l *mappingOf[sample]) *mappingOf[mortal] {
 	classes := l.Table.hasClasses()
 	return &mappingOf[mortal]{
@@ -103,8 +101,7 @@ func mortals(l *mappingOf[sample]) *mappingOf[mortal] {
 	}
 }
 
-// classFamilies returns the families of class 1, which keeps an hour, and class 2,
-// which keeps a day.
+// classFamilies returns the families of class 1, which keeps an hour, and class 2, which keeps a day.
 func classFamilies() []Family {
 	short, long := aged("short", time.Hour), aged("long", 24*time.Hour)
 	short.Class, long.Class = 1, 2
@@ -184,8 +181,7 @@ func same(t *testing.T, want, got any) {
 	assert.Same(t, want, got)
 }
 
-// A row of a single event is replaced entirely in all classes, including cells with
-// other timestamps and unknown columns.
+// A row of a single event is replaced entirely in all classes, with other timestamps and unknown columns.
 func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 	base := singles()
 	base.Table.Families = classFamilies()
@@ -200,8 +196,7 @@ func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 	same(t, map[string]int{"short:v.1": 1}, storedColumnsOf(t, bt.Client, "singles"))
 }
 
-// Two writes of an event keep their order even if the row continues in another request,
-// which deletes what the first one set.
+// Two writes of an event keep their order even if the row continues in another request.
 func TestClassesAcrossRequests(t *testing.T) {
 	for _, base := range []*mappingOf[sample]{days(), singles()} {
 		base.Table.Families = classFamilies()
@@ -224,8 +219,7 @@ func TestClassesAcrossRequests(t *testing.T) {
 	}
 }
 
-// A rule keeps young cells, and the newest ones of each bucket at any age. They are counted before the range of times is selected, also
-// after it, and again if the age passes during the read.
+// A rule keeps young cells, and the newest ones of each bucket, counted before the range is selected.
 func TestRanks(t *testing.T) {
 	for _, tt := range []struct {
 		versions, seconds int // between events
@@ -352,8 +346,7 @@ func TestReplaceByExpired(t *testing.T) {
 	}
 }
 
-// expiring returns days with one column per sample, which expires Value seconds into
-// day0.
+// expiring returns days with one column per sample, which expires Value seconds into day0.
 func expiring() *mappingOf[sample] {
 	l := days()
 	l.Pattern, l.Table.ID = codec.BucketOffsets, "expiring"
@@ -368,8 +361,7 @@ func expiring() *mappingOf[sample] {
 	return l
 }
 
-// Data that expires between the request and the next look at the clock does not hide an older event that lives longer: Latest requests the
-// same rows again and finds an older event or none.
+// Data that expires during a request does not hide an older event: Latest requests the same rows again.
 func TestLatestOfExpiringEvents(t *testing.T) {
 	l := expiring()
 	bt := newBigtable(t, l)

@@ -10,8 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// The tests call the package through types with the type of their events, as generated code has them, and have mappings
-// whose functions they write by hand.
+// The tests call the package through types with the type of their events, and write functions of mappings by hand.
 
 // seriesValues say where events have their series.
 type seriesValues[E any] struct {

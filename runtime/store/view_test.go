@@ -25,8 +25,7 @@ func viewOf(t *testing.T, s *storetest.Bigtable, l *mappingOf[sample], prefix st
 	must(t, s.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: l.Table.ID, AuthorizedViewID: "mine", AuthorizedView: conf}))
 }
 
-// TestAuthorizedViews reads, writes and deletes through a view of one series, with and without
-// the wire path. Another series is not visible, and cannot be changed.
+// TestAuthorizedViews reads, writes and deletes through a view of one series, on both paths. Others stay hidden.
 func TestAuthorizedViews(t *testing.T) {
 	for _, l := range []*mappingOf[sample]{days(), singles(), offsetBlobs()} {
 		s := newBigtable(t, l)

@@ -37,8 +37,7 @@ func gauges() *mappingOf[gauge] {
 	})
 }
 
-// TestWhereIsRefused reads with bounds that no event can be compared to, and continues a page with other ones. The
-// server returns no rows of events that do not meet a condition.
+// TestWhereIsRefused reads with bounds that no event can be compared to, and continues a page with other ones.
 func TestWhereIsRefused(t *testing.T) {
 	l, count := gauges(), counts{}
 	bt := serve(t, l)

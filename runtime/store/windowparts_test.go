@@ -64,8 +64,7 @@ func windowsIn(ctx context.Context, r *readerOf[sample], l *mapping, of Selectio
 	return out
 }
 
-// TestKeyScale checks that keys between others are in order, in their range, and never in the middle
-// of a series.
+// TestKeyScale checks that keys between others are in order, in range, and never in the middle of a series.
 func TestKeyScale(t *testing.T) {
 	same(t, "a5#", newKeyScale("a1#", "a9#", "#", 0).at(0.5))
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,8 +113,7 @@ func timeFirst() *mappingOf[sample] {
 	return withKey(days(), "time_first", codec.Key{Delimiter: "#", Segments: segments, Bucket: days().Key.Bucket})
 }
 
-// fieldRows are mappings in which the rows of the fields of an event cannot be joined without the series, in all
-// layouts.
+// fieldRows are mappings in which the rows of the fields of an event cannot be joined without the series.
 func fieldRows() []*mappingOf[sample] {
 	behind := metrics() // the metric follows the bucket
 	behind.Table.ID = "behind"
@@ -134,9 +132,8 @@ func fieldRows() []*mappingOf[sample] {
 	return []*mappingOf[sample]{metrics(), behind, later, earlier}
 }
 
-// TestWindowsInParts compares the windows of reads in many parts, of any order and with streams that break, with
-// those of a read in one, for keys and patterns of all kinds and for layouts by time, of one series, several and all.
-// A value cannot be decoded.
+// TestWindowsInParts compares windows read in many parts, also with streams that break, with those read in one, for
+// all kinds of keys, patterns, layouts and selections. A value is undecodable.
 func TestWindowsInParts(t *testing.T) {
 	t.Parallel()
 	const now = 86400 * 6
@@ -188,8 +185,7 @@ type windowsCase struct {
 	reader *readerOf[sample]
 }
 
-// windows returns the windows of a read in parts of some events, and its errors, as sorted texts. It checks their
-// order.
+// windows returns windows read in parts of some events, and errors, as sorted texts. It checks their order.
 func (c *windowsCase) windows(alone int, from, to time.Time, o WindowOptions) []string {
 	c.t.Helper()
 	c.reader.reader.alone = alone
@@ -223,8 +219,7 @@ func (c *windowsCase) points(to time.Time) {
 	same(c.t, failed, isDecodeError(err))
 }
 
-// totals checks that windows and columns have all events that a read yields, and as many errors, unless such a read
-// is refused.
+// totals checks that windows and columns have the events and errors of a read, unless such a read is refused.
 func (c *windowsCase) totals(refused bool, to time.Time) {
 	c.t.Helper()
 	var columns sampleColumns

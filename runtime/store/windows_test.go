@@ -135,8 +135,7 @@ func TestWindowsRefuse(t *testing.T) {
 	}
 }
 
-// TestWindowsFromYearZero checks a window that begins before the zero time, which also stands for none: it has all
-// that was written.
+// TestWindowsFromYearZero checks a window that begins before the zero time, which also stands for none.
 func TestWindowsFromYearZero(t *testing.T) {
 	l, n := days(), 0
 	bt := windowed(t, l, 86400, hourly(1, 0, 1))
@@ -196,8 +195,7 @@ func TestFirstWindow(t *testing.T) {
 	}
 }
 
-// TestLastWindows checks that the last windows of all series combined are read without the rows before them, if the time comes before the
-// series in row keys.
+// TestLastWindows checks that the last windows of all series combined are read without the rows before them.
 func TestLastWindows(t *testing.T) {
 	const series, days = 10, 365
 	l := timeFirst()
@@ -219,8 +217,7 @@ func TestLastWindows(t *testing.T) {
 	}
 }
 
-// TestWindowsOfGapsCanBeCanceled checks that a read which is canceled ends, even where it only fills a gap
-// of many windows: before all events, between two, after them, and without any.
+// TestWindowsOfGapsCanBeCanceled cancels reads which only fill a gap: before, between, after or without events.
 func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
 	const half = 182 * 86400
 	l := days()
@@ -245,9 +242,7 @@ func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
 	}
 }
 
-// TestWindowsHeld checks that a read holds as much memory while it yields half a year of one series as
-// while it yields a month, with an event every five minutes, by hours. The rows are hours, too: a
-// read holds one row.
+// TestWindowsHeld checks that a read of hours of half a year holds as much memory as one of a month, about one row.
 func TestWindowsHeld(t *testing.T) {
 	const hours, month = 182 * 24, 30 * 24
 	l := days()
@@ -296,9 +291,8 @@ func TestWindowsHeld(t *testing.T) {
 	}
 }
 
-// TestDescendingGaps checks a search whose steps are far narrower than what lies between: windows of a second, from the newest
-// one, with months between them, from events and from a rollup. The requests do not depend on the gaps. Where the row keys begin with the
-// time, this also holds for the windows of all series combined, up to a limit.
+// TestDescendingGaps checks that the requests for windows of a second, from the newest one, do not depend on the
+// months between them, from events and from a rollup; also for all series combined if row keys begin with the time.
 func TestDescendingGaps(t *testing.T) {
 	const n, year = 12, 365 * 86400
 	byTime := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket}

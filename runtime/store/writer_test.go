@@ -33,8 +33,7 @@ func hang(ctx context.Context) error {
 // paths are clients with ClientOptions, and without.
 var paths = map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain}
 
-// onBothPaths runs a test with a writer whose client has ClientOptions, and one whose
-// client does not.
+// onBothPaths runs a test with a writer whose client has ClientOptions, and one whose client does not.
 func onBothPaths(t *testing.T, s *scripted, opts WriterOptions, test func(t *testing.T, w *writerOf[sample])) {
 	for name, connect := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -44,8 +43,7 @@ func onBothPaths(t *testing.T, s *scripted, opts WriterOptions, test func(t *tes
 	}
 }
 
-// TestBulkKeepsToLimits writes more mutations to one row, and to many rows, than one
-// request may have. The server accepts 4 MiB.
+// TestBulkKeepsToLimits writes more mutations, to one row or many, than a request may have. The server accepts 4 MiB.
 func TestBulkKeepsToLimits(t *testing.T) {
 	t.Parallel()
 	var cells, largest, requests atomic.Int64
@@ -88,8 +86,7 @@ func TestBulkKeepsToLimits(t *testing.T) {
 	})
 }
 
-// TestConcurrentRequestsAreBounded counts concurrent requests. The first ones are
-// answered only after as many have arrived as may be concurrent.
+// TestConcurrentRequestsAreBounded answers requests only after as many have arrived as may be concurrent.
 func TestConcurrentRequestsAreBounded(t *testing.T) {
 	const bound = 3
 	var now, most atomic.Int64
