@@ -90,6 +90,20 @@ func apiOf(t testing.TB, text string, events []dynamic.Event) *api {
 	return newAPI([]*layout.Layout{l}, b.Client, store.ReaderOptions{})
 }
 
+// rolledUp returns the schema with a rollup, and events that stay for a time.
+func rolledUp(ttl string) string {
+	const rollup = "\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}"
+	return strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {"+ttl+"}"+rollup, 1)
+}
+
+// rollUp summarizes events.
+func (a *api) rollUp(t *testing.T, o store.RollupOptions) {
+	t.Helper()
+	o.Sleep = func(context.Context, time.Duration) error { return nil }
+	_, err := a.schemas["Event"].Rollup(t.Context(), a.client, o)
+	must(t, err)
+}
+
 // readings are events of a sensor, one each step.
 func readings(city string, sensor int64, step time.Duration, n int) []dynamic.Event {
 	var out []dynamic.Event
@@ -152,6 +166,13 @@ func apiCases(t *testing.T) map[string]*api {
 	m := bigtable.NewMutation()
 	m.Set("m", "value", bigtable.Time(servedStart.Add(7*time.Hour)), []byte("?"))
 	must(t, damaged.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
+	late := readings("berlin", 1, 50*time.Minute, 30) // until 00:10 of the next day
+	for i := range late {
+		late[i].Time = late[i].Time.Add(10*time.Minute + time.Microsecond)
+	}
+	summarized := apiOf(t, rolledUp("keep: forever"), late)
+	summarized.rollUp(t, store.RollupOptions{All: true})
+	expired := testschema.Layout(t, rolledUp("max_age: 30d"))
 	return map[string]*api{
 		"everything": apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3), []dynamic.Event{odd})),
 		"refusals":   apiOf(t, servedSchema, readings("berlin", 1, time.Minute, 200)),
@@ -168,6 +189,8 @@ func apiCases(t *testing.T) map[string]*api {
 		"prefix_second":   apiOf(t, keyed(`[sensor, {name: city, escape: true}, bucket]`), cities),
 		"prefix_behind":   apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, bucket, {name: city, escape: true}, sensor]`), cities),
 		"row_escaped":     apiOf(t, servedSchema, readings("ber#lin", 1, 12*time.Hour, 3)),
+		"range":           apiOf(t, rolledUp("keep: forever"), late),
+		"range_expired":   newAPI([]*layout.Layout{expired}, summarized.client, store.ReaderOptions{}),
 		"row_damaged":     damaged,
 		"row_text":        apiOf(t, of("    family: m", "    family: m\n    values: text"), few),
 		"row_serialized":  apiOf(t, of("bucket_new_cells", "bucket_serialized", "    family: m", "    family: m\n    blob: {column: e, format: json}"), few),
@@ -305,7 +328,7 @@ func TestAPINames(t *testing.T) {
 
 // TestAPIWidthOfRollup asks for windows of times whose events have expired, and of others.
 func TestAPIWidthOfRollup(t *testing.T) {
-	h := servedEventsOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {max_age: 30d}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), nil)
+	h := servedEventsOf(t, rolledUp("max_age: 30d"), nil)
 	now := time.Now().UTC()
 	for from, want := range map[string]string{"2021-03-01": "1h", now.Format(time.DateOnly): "5m"} {
 		begin, err := time.Parse(time.DateOnly, from)
@@ -317,50 +340,9 @@ func TestAPIWidthOfRollup(t *testing.T) {
 	}
 }
 
-// TestAPIRange asks for the range of events that have expired, and for windows in it: it cuts none of the rollup.
-func TestAPIRange(t *testing.T) {
-	of := func(ttl string) string {
-		return strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: "+ttl+"\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1)
-	}
-	events := readings("berlin", 1, 50*time.Minute, 30) // until 00:10 of the next day
-	for i := range events {
-		events[i].Time = events[i].Time.Add(10*time.Minute + time.Microsecond)
-	}
-	a := apiOf(t, of("{keep: forever}"), events)
-	berlin := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
-	check := func(fields string) {
-		t.Helper()
-		extent := ask(t, served(a), 200, "range", append(berlin, "fields", fields)...)
-		if extent["from"] != "2021-03-01T00:00:00Z" || extent["to"] != "2021-03-02T01:00:00Z" || extent["cost"].(map[string]any)["requests"] == 0.0 {
-			t.Errorf("got %v", extent)
-		}
-		for _, width := range [][]string{{"every", "1h"}, {"every", "1d"}, {"points", "10"}} {
-			n := 0.0
-			for _, w := range rowsIn(ask(t, served(a), 200, "windows", append(berlin, append(width, "from", extent["from"].(string), "to", extent["to"].(string))...)...)) {
-				if n += w["events"].(float64); w["inexact"] != false {
-					t.Errorf("%v: %v", width, w)
-				}
-			}
-			assert.Same(t, 30.0, n, width)
-		}
-	}
-	check("value,lag")
-	if _, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{All: true, Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
-		t.Fatal(err)
-	}
-	a = newAPI([]*layout.Layout{testschema.Layout(t, of("{max_age: 30d}"))}, a.client, store.ReaderOptions{})
-	check("total")
-	if got := ask(t, served(a), 200, "range", append(berlin, "fields", "note")...); got["from"] != "" || got["to"] != "" {
-		t.Errorf("got %v", got)
-	}
-	if got := ask(t, served(a), 200, "range", append(berlin, "from", "2021-03-01T20:10:00Z")...); got["from"] != "2021-03-01T21:00:00Z" {
-		t.Errorf("got %v", got)
-	}
-}
-
 // TestAPIRowOfRollup asks for a row whose bucket changes, is summarized, and changes again.
 func TestAPIRowOfRollup(t *testing.T) {
-	a := apiOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {keep: forever}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), readings("berlin", 1, time.Hour, 30))
+	a := apiOf(t, rolledUp("keep: forever"), readings("berlin", 1, time.Hour, 30))
 	h := served(a)
 	var bytes float64
 	shown := func() (out []string) {
@@ -378,8 +360,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 		return out
 	}
 	assert.Same(t, []string{"mark: events have changed"}, shown())
-	_, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{Sleep: func(context.Context, time.Duration) error { return nil }})
-	must(t, err)
+	a.rollUp(t, store.RollupOptions{})
 	if got := shown(); !slices.Equal(got, []string{"run: 24 windows by 1h, in place of 1 change"}) || bytes < 100 {
 		t.Errorf("got %q, %v bytes", got, bytes)
 	}
@@ -395,9 +376,11 @@ func TestAPIRowOfRollup(t *testing.T) {
 // TestAPIOpen asks what the page opens with: the first series of the schema with the newest event, whatever other schemas have.
 func TestAPIOpen(t *testing.T) {
 	a := apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 2), readings("paris", 2, time.Hour, 48)))
-	if got := fmt.Sprint(ask(t, served(a), 200, "open")); got != "map[newest:2021-03-02T23:00:00Z schema:Event series:map[city:berlin sensor:1]]" {
-		t.Errorf("got %s", got)
+	check := func(want string, h http.Handler) {
+		t.Helper()
+		assert.Same(t, "map["+want+"]", fmt.Sprint(ask(t, h, 200, "open")))
 	}
+	check("newest:2021-03-02T23:00:00Z schema:Event series:map[city:berlin sensor:1]", served(a))
 	other := func(name, table string) *layout.Layout {
 		text := strings.NewReplacer("name: Event", "name: "+name, "  events:", "  "+table+":").Replace(servedSchema)
 		return testschema.Layout(t, text)
@@ -411,12 +394,9 @@ func TestAPIOpen(t *testing.T) {
 	}
 	must(t, newer.NewWriter(b.Client).WriteAll(t.Context(), readings("paris", 7, time.Hour, 300)))
 	layouts := []*layout.Layout{a.schemas["Event"].Layout(), other("Absent", "absent"), newer.Layout()}
-	if got := fmt.Sprint(ask(t, served(newAPI(layouts, b.Client, store.ReaderOptions{})), 200, "open")); got != "map[newest:2021-03-13T11:00:00Z schema:Newer series:map[city:berlin sensor:5]]" {
-		t.Errorf("got %s", got)
-	}
-	if got := fmt.Sprint(ask(t, served(newAPI(layouts[1:2], b.Client, store.ReaderOptions{})), 200, "open")); got != "map[newest: schema: series:<nil>]" {
-		t.Errorf("got %s", got)
-	}
+	of := func(some []*layout.Layout) http.Handler { return served(newAPI(some, b.Client, store.ReaderOptions{})) }
+	check("newest:2021-03-13T11:00:00Z schema:Newer series:map[city:berlin sensor:5]", of(layouts))
+	check("newest: schema: series:<nil>", of(layouts[1:2]))
 }
 
 // TestAPIUnreachable asks where no emulator answers: each request says so, before its time has passed.
@@ -434,16 +414,11 @@ func TestAPIUnreachable(t *testing.T) {
 	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {
 		t.Errorf("got %v", got)
 	}
-	for _, path := range []string{"open", "series", "chart", "range", "windows", "events", "latest", "row"} {
-		parameters := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
-		switch path {
-		case "open":
-			parameters = nil
-		case "windows":
-			parameters = append(parameters, "every", "1h")
-		case "row":
-			parameters = append(parameters, "time", "2021-03-02T03:00:00Z")
-		}
+	of := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
+	for path, parameters := range map[string][]string{
+		"open": nil, "series": of, "chart": of, "range": of, "windows": append(of[:len(of):len(of)], "every", "1h"), "events": of, "latest": of,
+		"row": append(of[:len(of):len(of)], "time", "2021-03-02T03:00:00Z"),
+	} {
 		got := ask(t, h, 503, path, parameters...)
 		if want := "no emulator answers at " + l.Addr().String(); got["title"] != "no connection" || !strings.HasPrefix(got["detail"].(string), want) {
 			t.Errorf("%s: %v", path, got)
