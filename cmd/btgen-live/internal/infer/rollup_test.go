@@ -126,13 +126,12 @@ func TestRollup(t *testing.T) {
 
 // TestColumnsLikeMarks checks that a column with a name like that of a mark is one of events.
 func TestColumnsLikeMarks(t *testing.T) {
-	sample := infer.Sample{Table: "events", Families: map[string]codec.GCRule{"m": {}}}
+	cells := map[string][]bigtable.ReadItem{}
 	for i := range 30 {
-		at := time.Date(2026, 1, 1+i/3, 0, 0, 0, 0, time.UTC)
-		row := fmt.Sprintf("host%d#%s", i%3, at.Format(time.DateOnly))
-		sample.Rows = append(sample.Rows, bigtable.Row{"m": {{Row: row, Column: "m:measurements", Timestamp: bigtable.Time(at.Add(time.Hour)), Value: fmt.Append(nil, i)}}})
+		day := time.Date(2026, 1, 1+i/3, 0, 0, 0, 0, time.UTC)
+		cells[fmt.Sprintf("host%d#%s", i%3, day.Format(time.DateOnly))] = []bigtable.ReadItem{at(day.Add(time.Hour), fmt.Sprint(i))}
 	}
-	slices.SortFunc(sample.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
+	sample := infer.Sample{Table: "events", Families: map[string]codec.GCRule{"m": {}}, Rows: rows("m", "measurements", cells)}
 	p, err := infer.Propose(sample)
 	if err != nil || !strings.Contains(string(p.Schema), "  measurements: ") || strings.Contains(string(p.Schema), "rollup") {
 		t.Fatalf("%v %+v", err, p)

@@ -323,21 +323,11 @@ var tableCases = []tableCase{
 	form("hours as 2026112000, a row each", "in buckets of 1h", "5x40 1h", "meter<s>#<2006010215>"),
 	form("hours as 2026112000, buckets", "", "5x100 7m", "meter<s>#<2006010215>"),
 	form("minutes as 202611200005", "", "5x100 20s", "m/<s>/<200601021504>"),
-	{name: "finance: ticks, nanoseconds", write: func(w *written) {
-		for s, symbol := range []string{"AAPL", "MSFT", "GOOG"} {
-			for i := range 60 {
-				at := start.Add(time.Duration(i*1_234_567_891 + s))
-				w.cell(fmt.Sprintf("%s#%d", symbol, at.UnixNano()), "t:px", at.Truncate(time.Millisecond), 180.5+float64(i))
-				w.event(at, 180.5+float64(i))
-			}
-		}
-	}},
+	form("finance: ticks, nanoseconds", "", "3x60 1234567891ns", "<%c s*7+65>PL#<ns>", "t:px=<%d i+180>.5"),
 	form("finance: daily bars", "", "5x40 24h exact", "SYM<%c s+65>#<2006-01-02>", "b:open=<%d i+10>",
 		"b:close=<%d i+11>.5"),
-	{"finance: daily bars, written in the evening", "in buckets of 24h", each("5x40 24h exact", func(w *written, s, i int, at time.Time) {
-		w.cell(formed("SYM<%c s+65>#<2006-01-02>", s, i, at), "b:close", at.Add(21*time.Hour+time.Duration(i)*time.Second), 11.5+float64(i))
-		w.event(at, 11.5+float64(i))
-	})},
+	form("finance: daily bars, written in the evening", "in buckets of 24h", "5x40 24h exact",
+		"SYM<%c s+65>#<2006-01-02>", "b:close+21h=<%d i+11>.5"),
 	form("finance: JSON with fractions of seconds in keys", "", "5x40 1713ms", "XNAS/S<s>/<2006-01-02T15:04:05.000Z>",
 		`j:doc={"px":<%d i+1>.5,"qty":<i>}`, "=<%d i+1>.5", "=<i>"),
 	form("logs: year/month/day apart", "time", "4x60 7h", "svc-<s>/<2006/01/02/15>"),
@@ -345,22 +335,8 @@ var tableCases = []tableCase{
 	later("logs: ULIDs", "[K24]", "4x40 1m", "2s", "tenant<s>#<ulid s*1000>"),
 	form("logs: UUIDs after the time", "", "2x60 1s", "<2006-01-02T15:04:05>#<uuid i*2+s>", "l:msg=GET /<i>"),
 	form("logs: snowflake IDs", "disagree", "3x40 1m", "ch<s>#<%d ms-1420070400000*4194304+s>"),
-	{name: "games: scores without a time", write: func(w *written) {
-		for p := range 30 {
-			for i := range 3 {
-				at := start.Add(time.Duration(p*100+i) * time.Second)
-				w.one(fmt.Sprintf("player%d#game%d", p, p%4), "s:score", at, 100*i+p)
-			}
-		}
-	}},
-	{name: "games: moves by number", write: func(w *written) {
-		for m := range 6 {
-			for i := range 20 {
-				at := start.Add(time.Duration(m*1000+i*3) * time.Second)
-				w.one(fmt.Sprintf("match:%d:%04d", 500+m, i), "e:move", at, fmt.Sprintf("e%d", i))
-			}
-		}
-	}},
+	form("games: scores without a time", "", "30x3 1s", "player<s>#game<%d s%4>", "s:score=<%d i*100+s>"),
+	form("games: moves by number", "", "6x20 3s", "match:<%d s+500>:<%04d i>", "e:move=e<i>"),
 	later("healthcare: seconds as digits", "", "5x40 13m", "1s", "P<%06d s+100>#pulse#<20060102150405>"),
 	{"healthcare: 2% N/A", `"N/A"`, each("4x100 13m", func(w *written, s, i int, at time.Time) {
 		w.one(formed("P<s>#<2006-01-02>", s, i, at), "v:pulse", at, except(i, 50, "N/A", 60+i%40))
@@ -384,16 +360,8 @@ var tableCases = []tableCase{
 		}
 	}},
 	form("logistics: numbers and milliseconds with -", "", "10x20 61s", "<%d s+7000>-<ms>"),
-	{name: "devices without a delimiter or a time", write: func(w *written) {
-		for s := range 60 {
-			w.one(fmt.Sprintf("device%03d", s), "m:v", start.Add(time.Duration(s)*time.Second), s)
-		}
-	}},
-	{name: "padded numbers without a delimiter or a time", write: func(w *written) {
-		for s := range 60 {
-			w.one(fmt.Sprintf("%06d", s*7), "m:v", start.Add(time.Duration(s)*time.Second), s)
-		}
-	}},
+	form("devices without a delimiter or a time", "", "60x1 1s", "device<%03d s>", "m:v=<s>"),
+	form("padded numbers without a delimiter or a time", "", "60x1 1s", "<%06d s*7>", "m:v=<s>"),
 	form("binary: 4 bytes and milliseconds", "", "5x40 1m", "<be4 s+1><be8 ms>"),
 	form("binary: 8 bytes and seconds in 4", "", "5x40 1m", "<be8 s+1><be4 unix>"),
 	later("binary: little-endian seconds", "[K24]", "5x40 1m", "1s", "<be4 s+1><le4 unix>"),
@@ -408,14 +376,7 @@ var tableCases = []tableCase{
 	form("protobuf", "", "5x40 13m", "s<s>#<2006-01-02>", "p:b=\x08<uv i+1>\x11<lf8 i*4+6>", "=<%d i+1>",
 		"=<%d i+1>.5"),
 	form("two families", "", "5x40 13m", "s<s>#<2006-01-02>", "raw:v=<i>", "agg:avg=<i>.5"),
-	{name: "version suffix", write: func(w *written) {
-		for d := range 20 {
-			for v := range 4 {
-				at := start.Add(time.Duration(d*50+v*7) * time.Minute)
-				w.one(fmt.Sprintf("doc%d@v%04d", d, v+1), "c:title", at, fmt.Sprintf("T%d", v))
-			}
-		}
-	}},
+	form("version suffix", "", "20x4 7m", "doc<s>@v<%04d i+1>", "c:title=T<i>"),
 	later("microseconds", "", "5x40 1357us", "1s", "s<s>|<us>"),
 	form("days since 1970", "", "5x60 5h", "sensor<s>#<%d unix/86400>"),
 	form("hours since 1970", "", "5x60 13m", "sensor<s>#<%d unix/3600>"),

@@ -45,7 +45,7 @@ func TestVersions(t *testing.T) {
 			slices.SortStableFunc(cells, func(a, b bigtable.ReadItem) int { return strings.Compare(a.Column, b.Column) })
 			found[key] = bigtable.Row{"n": cells}
 		}
-		sample.Rows = inOrder(found)
+		sample.Rows = slices.SortedFunc(maps.Values(found), func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
 		p, err := infer.Propose(sample)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -66,27 +66,21 @@ func TestGranularity(t *testing.T) {
 		name         string
 		known, finer bool
 	}{{"millis", false, false}, {"micros", true, true}, {"micros, whose events have whole milliseconds", true, false}, {"micros, of which only the cells tell", false, true}} {
-		sample := infer.Sample{Table: "events", Families: map[string]codec.GCRule{"n": {}}, Micros: c.known}
-		found := map[string]bigtable.Row{}
+		cells := map[string][]bigtable.ReadItem{}
 		for i := range 40 {
-			at := time.Date(2026, 1, 1+i/10, i%10, 0, 0, 0, time.UTC).UnixMicro()
+			us := time.Date(2026, 1, 1+i/10, i%10, 0, 0, 0, time.UTC).UnixMicro()
 			if c.finer {
-				at += int64(i*123) % 1000
+				us += int64(i*123) % 1000
 			}
-			key := fmt.Sprintf("host%d#%s", i%2, codec.FromMicros(at).Format(time.DateOnly))
-			found[key] = bigtable.Row{"n": append([]bigtable.ReadItem{{Row: key, Column: "n:load", Timestamp: bigtable.Timestamp(at), Value: []byte("5")}}, found[key]["n"]...)}
+			key := fmt.Sprintf("host%d#%s", i%2, codec.FromMicros(us).Format(time.DateOnly))
+			cells[key] = append([]bigtable.ReadItem{{Timestamp: bigtable.Timestamp(us), Value: []byte("5")}}, cells[key]...)
 		}
-		sample.Rows = inOrder(found)
-		p, err := infer.Propose(sample)
+		families := map[string]codec.GCRule{"n": {}}
+		p, err := infer.Propose(infer.Sample{Table: "events", Families: families, Micros: c.known, Rows: rows("n", "load", cells)})
 		must(t, err)
 		linted(t, p)
 		if strings.Contains(string(p.Schema), "granularity MICROS") != (c.known || c.finer) || p.Report.Micros != c.finer || len(p.Report.Findings) > 0 {
 			t.Errorf("%s: %+v\n%s", c.name, p.Report, p.Schema)
 		}
 	}
-}
-
-// inOrder returns rows in order of their keys.
-func inOrder(found map[string]bigtable.Row) []bigtable.Row {
-	return slices.SortedFunc(maps.Values(found), func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
 }
