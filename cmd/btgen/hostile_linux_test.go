@@ -68,6 +68,8 @@ func shown(t *testing.T, args ...string) string {
 func TestHostileTexts(t *testing.T) {
 	all := hostileVariants()
 	for _, schema := range all[:testlong.Pick(1, len(all))] {
+		schemaFile, other := filepath.Join("schemas", schema.file), filepath.Join("other", schema.file)
+		commands := termtest.Commands(t, "testdata/hostile.txt", "$SCHEMA", schemaFile, "$OTHER", other)
 		t.Run(schema.name, func(t *testing.T) {
 			for _, noColor := range testlong.Sample([]string{"", "1"}, 2) {
 				t.Setenv("NO_COLOR", noColor)
@@ -75,7 +77,7 @@ func TestHostileTexts(t *testing.T) {
 				if text := shown(t, "lint"); schema.text == hostileSchema && !strings.Contains(text, " 0 errors") {
 					t.Fatalf("the schema is not valid: %s", text)
 				}
-				for _, args := range testlong.Sample(hostileRuns(schema.file), 4) {
+				for _, args := range testlong.Sample(commands, 4) {
 					termtest.Check(t, strconv.Quote(strings.Join(args, " ")), shown(t, args...))
 				}
 				checkFiles(t, schema.file)
@@ -114,30 +116,6 @@ func hostileProject(t *testing.T, file, text string) {
 	} {
 		writeFile(t, name, text)
 	}
-}
-
-// hostileRuns are the arguments of all commands, in all formats.
-func hostileRuns(file string) [][]string {
-	schema, other := filepath.Join("schemas", file), filepath.Join("other", file)
-	out := [][]string{
-		{"generate"}, {"generate", schema}, {"check"}, {"generate", "--accept", termtest.Hostile},
-		{"fmt", "--check"}, {"fmt", "--check", "btgen.yaml"}, {"schema"}, {"version"}, {"--help"},
-		{termtest.Hostile}, {"lint", "--" + termtest.Hostile}, {"lint", termtest.Hostile}, {"explain", "rule", termtest.Hostile},
-		{"explain", "--price", termtest.Hostile + "=" + termtest.Hostile}, {"init", termtest.Hostile}, {"init", "--" + termtest.Hostile, "x"},
-		{"breaking", "--against", "git:" + termtest.Hostile}, {"breaking", "--now", termtest.Hostile}, {"breaking", "--fail-on", termtest.Hostile},
-		{"explain", "--format", termtest.Hostile}, {"generate", "--out", termtest.Hostile}, {"check", "--out", termtest.Hostile},
-	}
-	for _, format := range []string{"text", "json", "sarif", "github"} {
-		out = append(out, []string{"lint", "--fail-on", "advice", "--format", format})
-	}
-	for _, format := range []string{"text", "json", "sarif", "github", "markdown"} {
-		out = append(out, []string{"breaking", "--format", format}, []string{"breaking", "--against", "against", "--format", format})
-	}
-	for _, format := range []string{"text", "json", "markdown", "html"} {
-		out = append(out, []string{"explain", "--format", format}, []string{"explain", "--format", format, "-o", "explained." + format},
-			[]string{"explain", "--compare", "--format", format, schema, other}, []string{"explain", "--compare", "--format", format, schema, other, "-o", "compared." + format})
-	}
-	return append(out, []string{"fmt"}, []string{"fmt", schema})
 }
 
 // checkFiles checks the files that the commands have written.

@@ -73,3 +73,22 @@ func Check(t testing.TB, what, text string) {
 		}
 	}
 }
+
+// Commands returns the arguments of the commands in a file, one command a line. $H becomes [Hostile], and
+// others become their replacements.
+func Commands(t testing.TB, file string, replacements ...string) (out [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replacer := strings.NewReplacer(append(replacements, "$H", Hostile)...)
+	for line := range strings.Lines(string(text)) {
+		args := strings.Fields(line)
+		for i := range args {
+			args[i] = replacer.Replace(args[i])
+		}
+		out = append(out, args)
+	}
+	return out
+}
