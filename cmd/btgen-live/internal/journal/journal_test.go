@@ -153,7 +153,7 @@ func create(id string, families map[string]*adminpb.ColumnFamily) *adminpb.Creat
 func remove(name string) *adminpb.DeleteTableRequest { return &adminpb.DeleteTableRequest{Name: name} }
 
 // modify modifies families.
-func modify(table string, m ...*adminpb.ModifyColumnFamiliesRequest_Modification) *adminpb.ModifyColumnFamiliesRequest {
+func modify(table string, m ...*modification) *adminpb.ModifyColumnFamiliesRequest {
 	return &adminpb.ModifyColumnFamiliesRequest{Name: table, Modifications: m}
 }
 
@@ -178,34 +178,34 @@ func chosen(key string, yes, no *bigtablepb.Mutation) *bigtablepb.CheckAndMutate
 
 // throughView writes a row of a view.
 func throughView(key string) *bigtablepb.MutateRowRequest {
-	return &bigtablepb.MutateRowRequest{AuthorizedViewName: two + "/authorizedViews/v", RowKey: []byte(key), Mutations: []*bigtablepb.Mutation{set("f", "a", 1000, "view")}}
+	m := mutate("", key, set("f", "a", 1000, "view"))
+	m.AuthorizedViewName = two + "/authorizedViews/v"
+	return m
 }
 
-func creates(id string) *adminpb.ModifyColumnFamiliesRequest_Modification {
-	return &adminpb.ModifyColumnFamiliesRequest_Modification{Id: id, Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Create{Create: &adminpb.ColumnFamily{GcRule: versions(2)}}}
+// modification modifies a family.
+type modification = adminpb.ModifyColumnFamiliesRequest_Modification
+
+func creates(id string) *modification {
+	return parsed(&modification{}, fmt.Sprintf(`id: %q create {gc_rule {max_num_versions: 2}}`, id))
 }
 
-func drops(id string) *adminpb.ModifyColumnFamiliesRequest_Modification {
-	return &adminpb.ModifyColumnFamiliesRequest_Modification{Id: id, Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Drop{Drop: true}}
-}
+func drops(id string) *modification { return parsed(&modification{}, fmt.Sprintf(`id: %q drop: true`, id)) }
 
-func versions(n int32) *adminpb.GcRule {
-	return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxNumVersions{MaxNumVersions: n}}
-}
-
-func age(d time.Duration) *adminpb.GcRule {
-	return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxAge{MaxAge: durationpb.New(d)}}
-}
-
-func both(rules ...*adminpb.GcRule) *adminpb.GcRule {
-	return &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: &adminpb.GcRule_Intersection{Rules: rules}}}
-}
+// rule returns a rule for garbage.
+func rule(text string) *adminpb.GcRule { return parsed(&adminpb.GcRule{}, text) }
 
 // sum is a family whose cells add up.
-var sum = &adminpb.ColumnFamily{ValueType: &adminpb.Type{Kind: &adminpb.Type_AggregateType{AggregateType: &adminpb.Type_Aggregate{
-	InputType:  &adminpb.Type{Kind: &adminpb.Type_Int64Type{Int64Type: &adminpb.Type_Int64{Encoding: &adminpb.Type_Int64_Encoding{Encoding: &adminpb.Type_Int64_Encoding_BigEndianBytes_{BigEndianBytes: &adminpb.Type_Int64_Encoding_BigEndianBytes{}}}}}},
-	Aggregator: &adminpb.Type_Aggregate_Sum_{Sum: &adminpb.Type_Aggregate_Sum{}},
-}}}}
+var sum = parsed(&adminpb.ColumnFamily{},
+	`value_type {aggregate_type {input_type {int64_type {encoding {big_endian_bytes {}}}} sum {}}}`)
+
+// parsed returns a message with what a text says.
+func parsed[M proto.Message](m M, text string) M {
+	if err := prototext.Unmarshal([]byte(text), m); err != nil {
+		panic(err)
+	}
+	return m
+}
 
 // request is a request that changes something, or that the server refuses with a code.
 type request struct {
@@ -219,7 +219,7 @@ func (r *request) do(ctx context.Context, k *kept) error { return k.send(ctx, r.
 
 // requests has all kinds of changes.
 var requests = []request{
-	{"create", codes.OK, create("one", map[string]*adminpb.ColumnFamily{"f": {GcRule: versions(3)}, "g": {}, "sum": sum})},
+	{"create", codes.OK, create("one", map[string]*adminpb.ColumnFamily{"f": {GcRule: rule(`max_num_versions: 3`)}, "g": {}, "sum": sum})},
 	{"create again", codes.AlreadyExists, create("one", nil)},
 	{"mutate", codes.OK, mutate(one, "row", set("f", "a", 1000, "1"), set("f", "a", 2000, "2"), set("g", "b", 3000, ""), set("g", "\xff", 0, "x"))},
 	{"server time", codes.OK, mutate(one, "row", set("f", "now", serverTime, "now"))},
@@ -241,18 +241,16 @@ var requests = []request{
 	{"families, refused after a part", codes.AlreadyExists, modify(one, creates("new"), creates("f"))},
 	{"families", codes.OK, modify(one, drops("g"), creates("g"))},
 	{"write to a new family", codes.OK, mutate(one, "row", set("new", "a", 1000, "1"))},
-	{"rules", codes.OK, modify(one, &adminpb.ModifyColumnFamiliesRequest_Modification{
-		Id: "f", Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Update{Update: &adminpb.ColumnFamily{GcRule: both(versions(1), age(time.Hour))}}})},
+	{"rules", codes.OK, modify(one, parsed(&modification{},
+		`id: "f" update {gc_rule {intersection {rules {max_num_versions: 1} rules {max_age {seconds: 3600}}}}}`))},
 	{"delete", codes.OK, mutate(one, "row", cut("f", "a", 1000, 2000))},
-	{"another table", codes.OK, &adminpb.CreateTableRequest{Parent: parent, TableId: "two", Table: &adminpb.Table{
-		Granularity: adminpb.Table_MICROS, DeletionProtection: true, ColumnFamilies: map[string]*adminpb.ColumnFamily{"f": {}},
-		TieredStorageConfig: &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{
-			Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(60 * 24 * time.Hour)}}}}}},
+	{"another table", codes.OK, &adminpb.CreateTableRequest{Parent: parent, TableId: "two", Table: parsed(&adminpb.Table{},
+		`granularity: MICROS deletion_protection: true column_families {key: "f" value {}}
+		tiered_storage_config {infrequent_access {include_if_older_than {seconds: 5184000}}}`)}},
 	{"microseconds", codes.OK, mutate(two, "x/1", set("f", "a", 1001, "1"))},
 	{"server time in microseconds", codes.OK, mutate(two, "y/1", set("f", "a", serverTime, "2"))},
-	{"view", codes.OK, &adminpb.CreateAuthorizedViewRequest{Parent: two, AuthorizedViewId: "v", AuthorizedView: &adminpb.AuthorizedView{
-		AuthorizedView: &adminpb.AuthorizedView_SubsetView_{SubsetView: &adminpb.AuthorizedView_SubsetView{RowPrefixes: [][]byte{[]byte("x/")},
-			FamilySubsets: map[string]*adminpb.AuthorizedView_FamilySubsets{"f": {QualifierPrefixes: [][]byte{{}}}}}}}}},
+	{"view", codes.OK, &adminpb.CreateAuthorizedViewRequest{Parent: two, AuthorizedViewId: "v", AuthorizedView: parsed(&adminpb.AuthorizedView{},
+		`subset_view {row_prefixes: "x/" family_subsets {key: "f" value {qualifier_prefixes: ""}}}`)}},
 	{"write through the view", codes.OK, throughView("x/2")},
 	{"write beside the view", codes.PermissionDenied, throughView("y/2")},
 	{"delete a protected table", codes.FailedPrecondition, remove(two)},
@@ -263,18 +261,16 @@ var requests = []request{
 }
 
 func adds(n int64) *bigtablepb.Mutation {
-	return &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_AddToCell_{AddToCell: &bigtablepb.Mutation_AddToCell{FamilyName: "sum",
-		ColumnQualifier: &bigtablepb.Value{Kind: &bigtablepb.Value_RawValue{RawValue: []byte("n")}},
-		Timestamp:       &bigtablepb.Value{Kind: &bigtablepb.Value_RawTimestampMicros{RawTimestampMicros: 1000}},
-		Input:           &bigtablepb.Value{Kind: &bigtablepb.Value_IntValue{IntValue: n}}}}}
+	return parsed(&bigtablepb.Mutation{}, fmt.Sprintf(`add_to_cell {family_name: "sum" column_qualifier {raw_value: "n"}
+		timestamp {raw_timestamp_micros: 1000} input {int_value: %d}}`, n))
 }
 
 func increments(qualifier string, n int64) *bigtablepb.ReadModifyWriteRule {
-	return &bigtablepb.ReadModifyWriteRule{FamilyName: "f", ColumnQualifier: []byte(qualifier), Rule: &bigtablepb.ReadModifyWriteRule_IncrementAmount{IncrementAmount: n}}
+	return parsed(&bigtablepb.ReadModifyWriteRule{}, fmt.Sprintf(`family_name: "f" column_qualifier: %q increment_amount: %d`, qualifier, n))
 }
 
 func appends(qualifier, text string) *bigtablepb.ReadModifyWriteRule {
-	return &bigtablepb.ReadModifyWriteRule{FamilyName: "f", ColumnQualifier: []byte(qualifier), Rule: &bigtablepb.ReadModifyWriteRule_AppendValue{AppendValue: []byte(text)}}
+	return parsed(&bigtablepb.ReadModifyWriteRule{}, fmt.Sprintf(`family_name: "f" column_qualifier: %q append_value: %q`, qualifier, text))
 }
 
 // dump returns everything that the server has, as text.
@@ -688,12 +684,11 @@ func TestCompacted(t *testing.T) {
 func TestCollected(t *testing.T) {
 	k := started(t, t.TempDir())
 	ctx := t.Context()
-	if err := k.send(ctx, create("one", map[string]*adminpb.ColumnFamily{
-		"newest": {GcRule: versions(1)}, "day": {GcRule: age(24 * time.Hour)}, "both": {GcRule: both(versions(1), age(24*time.Hour))},
-		"any": {GcRule: &adminpb.GcRule{Rule: &adminpb.GcRule_Union_{Union: &adminpb.GcRule_Union{Rules: []*adminpb.GcRule{versions(2), age(time.Hour)}}}}},
-	})); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.send(ctx, create("one", map[string]*adminpb.ColumnFamily{
+		"newest": {GcRule: rule(`max_num_versions: 1`)}, "day": {GcRule: rule(`max_age {seconds: 86400}`)},
+		"both": {GcRule: rule(`intersection {rules {max_num_versions: 1} rules {max_age {seconds: 86400}}}`)},
+		"any":  {GcRule: rule(`union {rules {max_num_versions: 2} rules {max_age {seconds: 3600}}}`)},
+	})))
 	rules := k.dump(t)
 	if strings.Count(rules, "intersection") != 1 || strings.Count(rules, "union") != 1 {
 		t.Errorf("got %s", rules)
@@ -706,16 +701,7 @@ func TestCollected(t *testing.T) {
 		}
 	}
 	must(t, k.collectAll(ctx))
-	var want []string
-	for _, family := range []string{"any", "both", "day", "newest"} {
-		kept := map[string][]string{"any": {"new0", "new1"}, "both": {"new0", "new1", "new2"}, "day": {"new0", "new1", "new2"}, "newest": {"new0"}}[family]
-		if family == "both" || family == "newest" {
-			want = append(want, family+" old")
-		}
-		for _, v := range kept {
-			want = append(want, family+" "+v)
-		}
-	}
+	want := strings.Split("any new0,any new1,both new0,both new1,both new2,both old,day new0,day new1,day new2,newest new0,newest old", ",")
 	values := func() []string {
 		var got []string
 		must(t, k.read(&bigtablepb.ReadRowsRequest{TableName: one}, func(row *row) error {
@@ -725,21 +711,15 @@ func TestCollected(t *testing.T) {
 			return nil
 		}))
 		slices.Sort(got)
-		slices.Sort(want)
 		return got
 	}
 	assert.Same(t, want, values())
-	if k = k.restarted(t); !slices.Equal(values(), want) {
-		t.Errorf("got %q, want %q", values(), want)
-	}
+	k = k.restarted(t)
+	assert.Same(t, want, values())
 	// The deletion of the newest version does not show an older one, which was collected.
-	if err := k.send(ctx, mutate(one, "row", cut("newest", "q", now, now+1000))); err != nil {
-		t.Fatal(err)
-	}
-	want = slices.DeleteFunc(want, func(v string) bool { return v == "newest new0" })
-	if k = k.restarted(t); !slices.Equal(values(), want) {
-		t.Errorf("got %q, want %q", values(), want)
-	}
+	must(t, k.send(ctx, mutate(one, "row", cut("newest", "q", now, now+1000))))
+	k = k.restarted(t)
+	assert.Same(t, slices.DeleteFunc(want, func(v string) bool { return v == "newest new0" }), values())
 	assert.Same(t, 1, strings.Count(k.dump(t), "intersection"))
 }
 
