@@ -20,7 +20,6 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
 )
 
@@ -74,8 +73,7 @@ func killBackfills(t *testing.T, programs int) {
 		rate = "5000"
 	}
 	s, server := inProject(t, "event.yaml", killedSchema, setup.Options{})
-	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
-	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", rate, "--timeout", "500ms"}, where...)
+	copies := atInstance("backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", rate, "--timeout", "500ms")
 	random, count := rand.New(rand.NewPCG(27, 2)), words.Count(float64(events), "event", "events")
 	killed, rounds := 0, 0
 	for ; killed < *kills; rounds++ {
@@ -113,10 +111,9 @@ func killBackfills(t *testing.T, programs int) {
 		if want := fmt.Sprintf("%s in %s of table by_host copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); programs == 0 && out.String() != want {
 			t.Errorf("%q, want %q", out.String(), want)
 		}
-		out.Reset()
-		code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed)
-		if code != 0 || programs == 0 && out.String() != "tables by_host and by_day agree on "+count+"\n" {
-			t.Fatalf("round %d, after %d kills: exit code %d: %s%s", rounds, killed, code, out.String(), failed.String())
+		code, stdout, stderr := ranAt("backfill Event --verify")
+		if code != 0 || programs == 0 && stdout != "tables by_host and by_day agree on "+count+"\n" {
+			t.Fatalf("round %d, after %d kills: exit code %d: %s%s", rounds, killed, code, stdout, stderr)
 		}
 	}
 	t.Logf("%d copies of %d events, %d kills", rounds, events, killed)

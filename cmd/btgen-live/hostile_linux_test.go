@@ -93,10 +93,9 @@ func hostileInstance(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must(t, os.WriteFile(name, []byte(text), 0o666))
 	}
-	for _, args := range [][]string{{"setup"}, {"write", "Event", "events.ndjson"}} {
-		var out bytes.Buffer
-		if code := run(atInstance(args...), &out, &out); code != 0 {
-			t.Fatalf("%s: exit code %d: %s", args, code, out.String())
+	for _, command := range []string{"setup", "write Event events.ndjson"} {
+		if code, stdout, stderr := ranAt(command); code != 0 {
+			t.Fatalf("%s: exit code %d: %s%s", command, code, stdout, stderr)
 		}
 	}
 	ctx := t.Context()
@@ -109,11 +108,6 @@ func hostileInstance(t *testing.T) {
 			must(t, b.Client.Open(table).Apply(ctx, key, m))
 		}
 	}
-}
-
-// atInstance adds the flags of an instance.
-func atInstance(args ...string) []string {
-	return append(args, "--project", storetest.Project, "--instance", storetest.Instance)
 }
 
 // TestHostileData runs every command in every format on a terminal, with tables, files and

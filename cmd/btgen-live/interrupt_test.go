@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ import (
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -70,10 +68,8 @@ func TestInterruptedRead(t *testing.T) {
 		fmt.Fprintf(&text, "{\"host\":\"a\",\"time\":\"2026-01-02T%02d:%02d:00Z\",\"value\":%d}\n", minute/60, minute%60, minute)
 	}
 	must(t, os.WriteFile("events.ndjson", []byte(text.String()), 0o666))
-	at := []string{"--project", storetest.Project, "--instance", storetest.Instance}
-	var out, failed bytes.Buffer
-	if code := run(append([]string{"write", "Event", "events.ndjson"}, at...), &out, &failed); code != 0 {
-		t.Fatal(code, failed.String())
+	if code, _, stderr := ranAt("write Event events.ndjson"); code != 0 {
+		t.Fatal(code, stderr)
 	}
 	// Windows from the newest one take a request for one, for two, and for four, and wait for the value before them.
 	windows := []string{"windows", "Event", "host=a", "--every", "1h", "--newest-first", "--from", "2026-01-02T00:00:00Z", "--to", "2026-01-02T10:00:00Z", "--statistics", "count,min"}
@@ -95,7 +91,7 @@ func TestInterruptedRead(t *testing.T) {
 	} {
 		server.stalls = make(chan struct{}, 1)
 		server.left.Store(c.answered)
-		cmd := exec.Command("btgen-live", append(c.args, at...)...)
+		cmd := exec.Command("btgen-live", atInstance(c.args...)...)
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		must(t, cmd.Start())
@@ -130,9 +126,8 @@ func TestTimedOut(t *testing.T) {
 		"read Event", "read Event host=a", "windows Event --every 1h", "plot Event", "count Event", "count Event host=a", "stats Event", "stats Event --sample 10",
 		"verify", "delete Event host=a --all --yes", "backfill Event", "backfill Event --verify", "backfill Event --checkpoint progress",
 	} {
-		var stdout, stderr strings.Builder
-		code := run(append(strings.Fields(args), "--project", storetest.Project, "--instance", storetest.Instance, "--timeout", "100ms"), &stdout, &stderr)
-		if text := stderr.String(); code != 2 || !strings.Contains(text, "timed out") || strings.Contains(text, "interrupted") || strings.Contains(text, "context") {
+		code, _, text := ranAt(args + " --timeout 100ms")
+		if code != 2 || !strings.Contains(text, "timed out") || strings.Contains(text, "interrupted") || strings.Contains(text, "context") {
 			t.Errorf("%s: exit code %d, %q", args, code, text)
 		}
 	}

@@ -97,6 +97,18 @@ func inProject(t *testing.T, file, text string, o setup.Options, options ...grpc
 	return s, server
 }
 
+// atInstance adds the flags of the instance of tests.
+func atInstance(args ...string) []string {
+	return append(args, "--project", storetest.Project, "--instance", storetest.Instance)
+}
+
+// ranAt runs a command line at the instance of tests.
+func ranAt(command string) (code int, stdout, stderr string) {
+	var out, failed bytes.Buffer
+	code = run(atInstance(strings.Fields(command)...), &out, &failed)
+	return code, out.String(), failed.String()
+}
+
 // executed returns commands of the manual, each with what it prints. It ends the test if one has a higher exit code than most.
 func executed(t *testing.T, commands string, most int) (got string) {
 	t.Helper()

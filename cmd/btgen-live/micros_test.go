@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -69,16 +69,12 @@ func TestMicrosOfTheManual(t *testing.T) {
 		{"count New --from 2026-03-05T12:00:00.000456Z --to 2026-03-05T12:00:00.001001Z", []string{"3\n"}},
 		{"count New", []string{"12\n"}},
 	} {
-		var out, failed bytes.Buffer
-		args := append(strings.Fields(c.command), "--project", storetest.Project, "--instance", storetest.Instance)
-		if code := run(args, &out, &failed); code != 0 {
-			t.Fatalf("%s: exit code %d\n%s%s", c.command, code, &out, &failed)
+		code, stdout, stderr := ranAt(c.command)
+		if code != 0 {
+			t.Fatalf("%s: exit code %d\n%s%s", c.command, code, stdout, stderr)
 		}
 		for _, want := range c.want {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s does not print %q:\n%s%s", c.command, want, &out, &failed)
-			}
+			assert.Contains(t, want, stdout, c.command, stderr)
 		}
 	}
-
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -163,10 +162,8 @@ func (g *guard) live(t *testing.T, command, denied string) (text string, succeed
 
 // lined runs a command line.
 func lined(command string) (text string, succeeds bool) {
-	var out bytes.Buffer
-	args := append(strings.Fields(command), "--project", storetest.Project, "--instance", storetest.Instance, "--timeout", "20s")
-	code := run(args, &out, &out)
-	return out.String(), code < 2 // findings are no failure
+	code, stdout, stderr := ranAt(command + " --timeout 20s")
+	return stdout + stderr, code < 2 // findings are no failure
 }
 
 // dropped deletes a table of which btgen.lock says that it was removed, as delete-table does.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -70,9 +69,14 @@ func TestScripts(t *testing.T) {
 			return l.Close()
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"serves":   scriptCommand("ADDRESS PROJECT INSTANCE TABLE", serves),
-			"listens":  scriptCommand("ADDRESS", listens),
-			"exits":    exits,
+			"serves":  scriptCommand("ADDRESS PROJECT INSTANCE TABLE", serves),
+			"listens": scriptCommand("ADDRESS", listens),
+			"exits":   exits,
+			"terminates": scriptCommand("", func(_ context.Context, ts *testscript.TestScript, _ []string) {
+				for _, c := range ts.BackgroundCmds() {
+					ts.Check(c.Process.Signal(syscall.SIGTERM))
+				}
+			}),
 			"meddles":  scriptCommand("ADDRESS PROJECT INSTANCE TABLE", meddles),
 			"views":    scriptCommand("ADDRESS PROJECT INSTANCE TABLE", views),
 			"writes":   scriptCommand("ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE", writes),
@@ -107,11 +111,10 @@ func compresses(_ context.Context, ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), out.Bytes(), 0o666))
 }
 
-// serves waits until a server has a table.
+// serves waits until a server has a table. Its client stays connected, so that scripts end servers that have clients.
 func serves(ctx context.Context, ts *testscript.TestScript, args []string) {
 	listens(ctx, ts, args[:1]) // the client need not back off
 	admin := connect(ctx, ts, args)
-	defer admin.Close()
 	for {
 		_, err := admin.TableInfo(ctx, args[3])
 		if err == nil {
@@ -217,68 +220,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// emulate runs the emulator. It returns the printed lines, the last of which contains
-// the address, and a function that ends the emulator with a signal.
-func emulate(t *testing.T, args ...string) (lines []string, end func(syscall.Signal) error) {
-	t.Helper()
-	cmd := exec.Command("btgen-live", append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...)...)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
-		lines = append(lines, scanner.Text())
-		if strings.HasPrefix(scanner.Text(), "export ") {
-			return lines, func(s syscall.Signal) error {
-				if err := cmd.Process.Signal(s); err != nil {
-					return err
-				}
-				return cmd.Wait()
-			}
-		}
-	}
-	t.Fatalf("the emulator ended after it had printed %q: %v", lines, cmd.Wait())
-	return nil, nil
-}
-
-// An application without btgen uses the emulator through the official client and the environment variable that the emulator prints;
-// the tables are created in the emulator, whatever the variable contains. Signals end it even if clients are connected, and its output is
-// complete.
-func TestEmulator(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		t.Run(s.String(), func(t *testing.T) {
-			t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1")
-			lines, end := emulate(t, "--project", "acme", "--instance", "main", "testdata/event.yaml")
-			want := []string{
-				"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever",
-				"+ table events",
-				"+ family m of table events: max_age 30d",
-				"the tables are in project acme, instance main; interrupt to stop",
-			}
-			assert.Same(t, want, lines[:len(lines)-1], lines)
-			address, ok := strings.CutPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=127.0.0.1:")
-			if !ok {
-				t.Fatalf("the last line is %q", lines[len(lines)-1])
-			}
-			t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:"+address)
-			client, err := bigtable.NewClient(t.Context(), "acme", "main")
-			must(t, err)
-			defer client.Close()
-			table := client.Open("events")
-			m := bigtable.NewMutation()
-			m.Set("m", "value", bigtable.Timestamp(1_000_000), []byte("1"))
-			must(t, table.Apply(t.Context(), "host#2021", m))
-			row, err := table.ReadRow(t.Context(), "host#2021")
-			must(t, err)
-			if items := row["m"]; len(items) != 1 || string(items[0].Value) != "1" {
-				t.Errorf("read %v", row)
-			}
-			assert.Is(t, nil, end(s))
-		})
-	}
-}
-
 // An interrupt ends setup while it waits for a server that does not reply.
 func TestSetupInterrupted(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -358,16 +299,16 @@ func TestManual(t *testing.T) {
 	command := func(name, age string) (int, string) {
 		text := strings.Replace(string(schema), "max_age: 30d", "max_age: "+age, 1)
 		must(t, os.WriteFile(path, []byte(text), 0o666))
-		var stdout strings.Builder
-		return run([]string{name, "--project", storetest.Project, "--instance", storetest.Instance, path}, &stdout, os.Stderr), stdout.String()
+		code, stdout, _ := ranAt(name + " " + path)
+		return code, stdout
 	}
 	if code, out := command("setup", "30d"); code != 0 {
 		t.Fatal(out)
 	}
 	must(t, b.Admin.CreateColumnFamily(t.Context(), "balloon_buckets", "scratch"))
-	if code, out := command("plan", "7d"); code != 1 || out != want {
-		t.Errorf("exit code %d\n%s\nwant\n%s", code, out, want)
-	}
+	code, out := command("plan", "7d")
+	assert.Same(t, 1, code)
+	assert.Same(t, want, out)
 }
 
 // TestCommandsOfTheManual checks that the commands and flags in the manual exist.
@@ -402,35 +343,20 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// A failure to print is a failure of the command.
+// A failure to print is a failure of the command, which is reported once.
 func TestBrokenOutput(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
-	for _, args := range [][]string{
-		{"setup", "--project", "p", "--instance", "i", "testdata/event.yaml"},
-		{"plan", "--project", "p", "--instance", "other", "testdata/event.yaml"},
-		{"emulator", "--addr", "127.0.0.1:0", "testdata/event.yaml"},
-	} {
-		var stderr strings.Builder
-		if code := run(args, brokenWriter{}, &stderr); code != 2 || stderr.String() != "btgen-live: no space left\n" {
-			t.Errorf("%s: exit code %d, %q", args[0], code, stderr.String())
-		}
-	}
-}
-
-// A failure to print in the middle of the output is reported once.
-func TestBrokenExport(t *testing.T) {
 	schema, b := inProject(t, "event.yaml", servedSchema, setup.Options{})
 	must(t, schema.NewWriter(b.Client).WriteAll(t.Context(), readings("berlin", 1, time.Minute, 5000)))
 	must(t, os.WriteFile("wrong.ndjson", []byte("{}\n{}\n"), 0o666))
-	for want, args := range map[string][]string{
-		"no space left\n": {"read", "Event", "city=berlin", "sensor=1", "--format", "csv"},
-		"no space left: nothing is written; to continue, repeat the command with --from-line 1\n": {"write", "Event", "wrong.ndjson"},
+	for _, c := range [][2]string{
+		{"setup"}, {"plan"}, {"read Event city=berlin sensor=1 --format csv"},
+		{"write Event wrong.ndjson", ": nothing is written; to continue, repeat the command with --from-line 1"},
+		{"emulator --addr 127.0.0.1:0"},
 	} {
+		command, says := c[0], c[1]
 		var stderr strings.Builder
-		code := run(append(args, "--project", storetest.Project, "--instance", storetest.Instance), brokenWriter{}, &stderr)
-		if code != 2 || stderr.String() != "btgen-live: "+want {
-			t.Errorf("%s: exit code %d, %q", args[0], code, stderr.String())
+		if code := run(atInstance(strings.Fields(command)...), brokenWriter{}, &stderr); code != 2 || stderr.String() != "btgen-live: no space left"+says+"\n" {
+			t.Errorf("%s: exit code %d, %q", command, code, stderr.String())
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestTrialKilled(t *testing.T) {
 	must(t, err)
 	defer b.Close()
 	t.Setenv(store.EmulatorVariable, b.Addr)
-	cmd := exec.Command("btgen-live", "trial", "--project", storetest.Project, "--instance", storetest.Instance, "order-rows", "sums-add", "protection")
+	cmd := exec.Command("btgen-live", atInstance("trial", "order-rows", "sums-add", "protection")...)
 	cmd.Env = append(os.Environ(), store.EmulatorVariable+"="+b.Addr)
 	must(t, cmd.Start())
 	started <- cmd.Process

@@ -15,7 +15,6 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // TestInterruptedWrite interrupts a process that writes: it says which lines are written, and
@@ -36,7 +35,7 @@ func TestInterruptedWrite(t *testing.T) {
 		return n
 	}
 	for _, signal := range testlong.Sample([]os.Signal{syscall.SIGINT, syscall.SIGKILL}, 2) {
-		cmd := exec.Command("btgen-live", "write", "Event", "--project", storetest.Project, "--instance", storetest.Instance)
+		cmd := exec.Command("btgen-live", atInstance("write", "Event")...)
 		in, err := cmd.StdinPipe()
 		must(t, err)
 		var failed bytes.Buffer
@@ -55,13 +54,12 @@ func TestInterruptedWrite(t *testing.T) {
 			t.Fatalf("exit code %d: %s", cmd.ProcessState.ExitCode(), failed.String())
 		}
 		must(t, os.WriteFile("all.ndjson", []byte(strings.Join(text, "")), 0o666))
-		args, rest := []string{"write", "Event", "all.ndjson", "--project", storetest.Project, "--instance", storetest.Instance}, "9,000 events written\n"
+		command, rest := "write Event all.ndjson", "9,000 events written\n"
 		if signal == syscall.SIGINT {
-			args, rest = append(args, "--from-line", "7001"), "2,000 events written from line 7001 on\n"
+			command, rest = command+" --from-line 7001", "2,000 events written from line 7001 on\n"
 		}
-		var out bytes.Buffer
-		if code := run(args, &out, &failed); code != 0 || out.String() != rest || stored() != lines {
-			t.Fatalf("exit code %d, %d events: %s%s", code, stored(), out.String(), failed.String())
+		if code, stdout, stderr := ranAt(command); code != 0 || stdout != rest || stored() != lines {
+			t.Fatalf("exit code %d, %d events: %s%s", code, stored(), stdout, stderr)
 		}
 	}
 }
