@@ -271,27 +271,3 @@ func TestSampleRequests(t *testing.T) {
 		t.Errorf("one row: %d requests", got)
 	}
 }
-
-// opened is a client of one table.
-type opened struct{ table bigtable.TableAPI }
-
-func (o opened) OpenTable(string) bigtable.TableAPI { return o.table }
-
-// Rows that no schema reads are found wherever they are in a table, whichever row keys the server
-// samples.
-func TestSkewed(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	good := keysOf("oslo#%d#2026-03-05", 1200)
-	for name, bad := range testlong.SampleMap(map[string][]string{
-		"after": keysOf("zz/%04d", 800), "before": keysOf("a/%04d", 800), "between": keysOf("oslo#5x%04d", 800), "last": {"zzz"}, "first": {"a"},
-	}, 3) {
-		put(t, b, name, slices.Concat(good, bad))
-		for _, keys := range [][]string{nil, {good[1]}, {good[100], good[200], good[300]}} {
-			table := &server{TableAPI: b.Client.OpenTable(name), keys: keys}
-			got, err := verify.Table(t.Context(), opened{table}, []verify.Schema{schemaOf(t, cells)}, verify.Options{Rows: 1000, Timeout: time.Minute})
-			if err != nil || got.Rows.Total > 1000 || got.Rows.Readable == got.Rows.Total || got.Rows.Readable == 0 {
-				t.Errorf("%s, %d keys: %+v, %v", name, len(keys), got.Rows, err)
-			}
-		}
-	}
-}
