@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/job"
@@ -82,11 +80,6 @@ func (r *refill) meddling(table string, before func(n int)) Client {
 		return send()
 	})
 }
-
-// wholeTable is a table with one range. The in-memory server samples row keys at random.
-type wholeTable struct{ bigtable.TableAPI }
-
-func (wholeTable) SampleRowKeys(context.Context) ([]string, error) { return nil, nil }
 
 // TestBackfillGivesUp changes a sample whenever it is copied: the call ends and counts it.
 func TestBackfillGivesUp(t *testing.T) {
@@ -276,10 +269,8 @@ func TestBackfillStops(t *testing.T) {
 
 // fakeClock passes time without waiting.
 type fakeClock struct {
-	mu     sync.Mutex
-	now    time.Time
-	slept  time.Duration
-	asleep func(d time.Duration) // called at each sleep; may be nil
+	mu  sync.Mutex
+	now time.Time
 }
 
 func (c *fakeClock) clock() job.Clock {
@@ -290,12 +281,9 @@ func (c *fakeClock) clock() job.Clock {
 			return c.now
 		},
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			if c.asleep != nil {
-				c.asleep(d)
-			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.now, c.slept = c.now.Add(max(0, d)), c.slept+max(0, d)
+			c.now = c.now.Add(max(0, d))
 			return context.Cause(ctx)
 		},
 	}

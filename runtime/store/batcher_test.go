@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,12 +192,8 @@ func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, 
 		}
 	}
 	accepted := events - int(refused.Load())
-	if int(refused.Load()) != events/1000 || told.twice > 0 {
-		t.Errorf("%d of %d refused, %d reported twice", refused.Load(), events, told.twice)
-	}
-	if report.Events != accepted || report.Failed != len(told.of) {
-		t.Errorf("%+v; %d of %d were reported", report, len(told.of), accepted)
-	}
+	same(t, []int{events / 1000, 0}, []int{int(refused.Load()), told.twice})
+	same(t, []int{accepted, len(told.of)}, []int{report.Events, report.Failed})
 	if f := s.faults; f["unavailable"]+f["broken off"]+f["no end"] == 0 || f["refused for now"] == 0 || f["stored and said to be late"] == 0 {
 		t.Errorf("the server has hardly failed: %v", f)
 	}
@@ -210,6 +205,13 @@ type gate struct {
 	batches []int // number of entries of each request
 	open    chan struct{}
 	fails   atomic.Bool
+}
+
+// openedGate returns a gate that does not wait.
+func openedGate() *gate {
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	return g
 }
 
 // writer returns a writer that is connected to the gate.
@@ -272,8 +274,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 	for _, opts := range []BatcherOptions{
 		{MaxEvents: 10, MaxAge: time.Hour}, {MaxBytes: 1000, MaxAge: time.Hour}, {MaxAge: time.Millisecond},
 	} {
-		g := &gate{open: make(chan struct{})}
-		close(g.open)
+		g := openedGate()
 		b := newBatcherOf(g.writer(), nil, opts)
 		for i := range 10 {
 			e := nth(i)
@@ -312,9 +313,7 @@ func TestBatcherStats(t *testing.T) {
 	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 1, MaxAge: time.Hour})
 	same(t, BatcherStats{}, b.Stats())
 	begun := time.Now()
-	if err := b.Add(t.Context(), sample{Series: "a#b", Time: at(0)}); err == nil {
-		t.Error("an invalid event is accepted")
-	}
+	assert.Is(t, codec.ErrDelimiter, b.Add(t.Context(), sample{Series: "a#b", Time: at(0)}))
 	for i := range 4 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
@@ -339,34 +338,26 @@ func TestBatcherStats(t *testing.T) {
 
 // TestBatcherReports checks that failures are reported with their events, and once by Flush.
 func TestBatcherReports(t *testing.T) {
-	g := &gate{open: make(chan struct{})}
+	g := openedGate()
 	g.fails.Store(true)
-	close(g.open)
 	var mu sync.Mutex
 	var failed []uint64
 	b := newBatcherOf(g.writer(), func(e sample, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		failed = append(failed, e.Value)
-		if status.Code(errors.Unwrap(err)) == codes.OK && !strings.Contains(err.Error(), "closed") {
-			t.Errorf("event %d: %v", e.Value, err)
-		}
+		assert.Contains(t, "closed", err, e.Value)
 	})
 	for i := range 5 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
-	var refused *WriteError
-	if err := b.Add(t.Context(), sample{Time: at(1)}); !errors.As(err, &refused) || !errors.Is(err, codec.ErrEmpty) || refused.Failures[0].Outcome != Refused {
-		t.Error(err)
-	}
-	err := b.Flush(t.Context())
-	var report *BatchError
-	if !errors.As(err, &report) || report.Events != 5 || report.Failed != 5 || len(failed) != 5 || len(report.Failures) != 5 {
-		t.Errorf("%v, %v", err, failed)
-	}
-	if want := `5 of 5 events not written; the first: table days, row "s0#2021-03-05" (failed): rpc error: code = PermissionDenied desc = closed`; fmt.Sprint(err) != want {
-		t.Errorf("%v, want %s", err, want)
-	}
+	err := b.Add(t.Context(), sample{Time: at(1)})
+	assert.Is(t, codec.ErrEmpty, err)
+	same(t, Refused, outcomeAt(err, 0))
+	report := asError[*BatchError](t, b.Flush(t.Context()))
+	same(t, []int{5, 5, 5, 5}, []int{report.Events, report.Failed, len(failed), len(report.Failures)})
+	same(t, `5 of 5 events not written; the first: table days, row "s0#2021-03-05" (failed): `+
+		"rpc error: code = PermissionDenied desc = closed", report.Error())
 	must(t, b.Flush(t.Context())) // already reported
 }
 
@@ -391,9 +382,8 @@ func TestBatcherCloses(t *testing.T) {
 
 // TestFailedEventsCanBeAddedAgain adds events in the function that reports them, while other calls of Add block.
 func TestFailedEventsCanBeAddedAgain(t *testing.T) {
-	g := &gate{open: make(chan struct{})}
+	g := openedGate()
 	g.fails.Store(true)
-	close(g.open)
 	var b *batcherOf[sample]
 	var again atomic.Int64
 	b = newBatcherOf(g.writer(), func(e sample, _ error) {
@@ -447,9 +437,7 @@ func TestBatcherCountsSkipped(t *testing.T) {
 		}
 		must(t, b.Close(t.Context()))
 		for _, table := range []string{"short", "long"} {
-			if expired[table] != want[table] || events[table] != added {
-				t.Errorf("round %d, table %s: %d of %d events skipped, want %d of %d", round, table, expired[table], events[table], want[table], added)
-			}
+			assert.Same(t, []int{want[table], added}, []int{expired[table], events[table]}, "round", round, table)
 		}
 		same(t, BatcherStats{}, b.Stats())
 	}

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -21,83 +19,40 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// breaking forwards requests and returns reads chunk by chunk. The stream of one request per read breaks off.
-type breaking struct {
+// chunked is a server that returns the reads of another one chunk by chunk.
+type chunked struct {
 	warmServer
-	to    bigtablepb.BigtableClient
-	mu    sync.Mutex
-	reads map[string]*brokenRead // by name, from the header
-	// sends is called before the server sends the given chunk of a request; may be nil.
-	sends func(request, chunks int)
+	to       bigtablepb.BigtableClient
+	mu       sync.Mutex
+	requests int                       // so far
+	sends    func(request, chunks int) // is called before a chunk is sent, with the numbers of those before it
 }
 
-// brokenRead records the requests of a read.
-type brokenRead struct {
-	request, after int   // the request that breaks off, and after how many chunks, at the latest at its end
-	chunks         []int // number sent per request
-}
-
-const readHeader = "test-read"
-
-// breaksOff returns a client of a server that breaks off the streams of reads.
-func breaksOff(t *testing.T, s *storetest.Bigtable) (*bigtable.Client, *breaking) {
+// inChunks returns a client of a chunked server.
+func inChunks(t *testing.T, s *storetest.Bigtable) (*bigtable.Client, *chunked) {
 	t.Helper()
 	conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	b := &breaking{to: bigtablepb.NewBigtableClient(conn), reads: map[string]*brokenRead{}}
-	client := opened(t)(storetest.Connect(t.Context(), startServer(t, b)))
-	return client, b
+	c := &chunked{to: bigtablepb.NewBigtableClient(conn)}
+	return opened(t)(storetest.Connect(t.Context(), startServer(t, c))), c
 }
 
-// named returns a context that identifies a read, and its record.
-func (b *breaking) named(ctx context.Context, request, after int) (context.Context, *brokenRead) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	name, read := fmt.Sprint(len(b.reads)), &brokenRead{request: request, after: after}
-	b.reads[name] = read
-	return metadata.AppendToOutgoingContext(ctx, readHeader, name), read
-}
-
-// requests returns the number of chunks of each request of a read.
-func (b *breaking) requests(read *brokenRead) []int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(read.chunks)
-}
-
-// errBroken is an error after which the client resumes.
-var errBroken = status.Error(codes.Unavailable, "broken off")
-
-func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+func (s *chunked) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 	if err := emptyRange(request.GetRows()); err != nil {
 		return err
 	}
-	header, _ := metadata.FromIncomingContext(stream.Context())
-	b.mu.Lock()
-	read := b.reads[header.Get(readHeader)[0]]
-	n, sent := len(read.chunks), 0
-	read.chunks = append(read.chunks, 0)
-	b.mu.Unlock()
-	defer func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		read.chunks[n] = sent
-	}()
-	from, err := b.to.ReadRows(metadata.NewOutgoingContext(stream.Context(), header), request)
-	for err == nil {
+	s.mu.Lock()
+	n := s.requests
+	s.requests++
+	s.mu.Unlock()
+	header, _ := metadata.FromIncomingContext(stream.Context()) // which features the client has
+	from, err := s.to.ReadRows(metadata.NewOutgoingContext(stream.Context(), header), request)
+	for sent := 0; err == nil; {
 		var response *bigtablepb.ReadRowsResponse
 		response, err = from.Recv()
-		if errors.Is(err, io.EOF) && n == read.request {
-			return errBroken // nothing is left to read
-		}
 		for _, c := range response.GetChunks() {
-			if n == read.request && sent == read.after {
-				return errBroken
-			}
-			if b.sends != nil {
-				b.sends(n, sent)
-			}
+			s.sends(n, sent)
 			one := &bigtablepb.ReadRowsResponse{Chunks: []*bigtablepb.ReadRowsResponse_CellChunk{c}}
 			if err := stream.Send(one); err != nil {
 				return err
@@ -105,23 +60,6 @@ func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtable
 			sent++
 		}
 	}
-	return ended(err)
-}
-
-// MutateRows forwards mutations.
-func (b *breaking) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
-	from, err := b.to.MutateRows(stream.Context(), request)
-	for err == nil {
-		var response *bigtablepb.MutateRowsResponse
-		if response, err = from.Recv(); err == nil {
-			err = stream.Send(response)
-		}
-	}
-	return ended(err)
-}
-
-// ended returns the error of a stream; nil at its end.
-func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,7 +74,8 @@ func columnsByName[E, C any](parts ...Part) *columnsOf[E, C] {
 		f, _ := reflect.TypeFor[E]().FieldByName(name.Name)
 		places = append(places, append(f.Index, -1)[0])
 	}
-	return newColumnsOf[E, C](func(e any, index int) any { return reflect.ValueOf(e).Elem().Field(places[index]).Addr().Interface() }, parts...)
+	at := func(e any, index int) any { return reflect.ValueOf(e).Elem().Field(places[index]).Addr().Interface() }
+	return &columnsOf[E, C]{NewColumns[E, C](at, parts...)}
 }
 
 // sparse returns samples with a note in some, none or all of a day. Only those of the first day expire soon.
@@ -160,7 +160,6 @@ func TestWrittenAtInTwoColumns(t *testing.T) {
 		columns.Append(&c, &sample{Series: "a", WrittenAt: at(i)})
 	}
 	columns.columns.appendAll(columns.columns.slices(&c), &listOf[sample]{[]sample{{Series: "a", WrittenAt: at(3)}}})
-	if want := []time.Time{at(0), at(1), at(2), at(3)}; !slices.Equal(c.WrittenAt, want) || len(c.Series) != len(want) {
-		t.Errorf("%v of %d events, want %v", c.WrittenAt, len(c.Series), want)
-	}
+	same(t, []time.Time{at(0), at(1), at(2), at(3)}, c.WrittenAt)
+	same(t, 4, len(c.Series))
 }

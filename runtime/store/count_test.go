@@ -162,9 +162,7 @@ func TestRestOfExpiringBucket(t *testing.T) {
 		r.reader.options = readerOptions([]ReaderOptions{clockAt(tt.now * 600)})
 		*c = counts{}
 		read(t, r, at(tt.from*600), at(tt.to*600), ReadOptions{})
-		if c.Cells != tt.want {
-			t.Errorf("%+v: %d cells", tt, c.Cells)
-		}
+		assert.Same(t, tt.want, c.Cells, tt)
 	}
 }
 
@@ -229,9 +227,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			case l.Pattern == codec.BucketNewColumns && want > 1:
 				want = 2*want - 1
 			}
-			if op.Requests != want {
-				t.Errorf("%s %+v: %d requests, want %d", l.Table.ID, c, op.Requests, want)
-			}
+			assert.Same(t, want, op.Requests, l.Table.ID, c)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/assert"
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -117,34 +116,6 @@ func TestDeleteRejectedRow(t *testing.T) {
 	got, err := newWriterOf(client, []*mappingOf[sample]{l}).DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 	if failed, is := errors.AsType[*DeleteError](err); !is || !errors.Is(err, rejected) || failed.Table != l.Table.ID || !strings.HasPrefix(failed.Row, "a#") || got.Events() != 0 {
 		t.Errorf("%v, %v", got, err)
-	}
-}
-
-// TestDeleteResumes breaks off the stream of rows, before the first one and later; a deletion, also through a view, then continues.
-func TestDeleteResumes(t *testing.T) {
-	t.Parallel() // it waits
-	for _, l := range testlong.Sample([]*mappingOf[sample]{days(), singles(), metrics(), offsetBlobs()}, 3) {
-		s := newBigtable(t, l)
-		viewOf(t, s, l, "a#")
-		client, b := breaksOff(t, s)
-		var all []sample
-		for i := range 4 {
-			all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i), Note: []byte("n")})
-		}
-		for after := range 10 {
-			must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), all))
-			ctx, read := b.named(t.Context(), 0, after)
-			through := Client(client)
-			if after%2 == 1 {
-				through = AuthorizedViews(client, func(string) string { return "mine" })
-			}
-			if got, err := newWriterOf(through, []*mappingOf[sample]{l}).DeleteAll(ctx, seriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
-				t.Errorf("table %s, after %d chunks: %v, %v", l.Table.ID, after, got, err)
-			}
-			if n := storedCells(t, s, l.Table.ID); n != 0 || len(b.requests(read)) < 2 {
-				t.Errorf("table %s, after %d chunks: %d cells are left after requests of %d", l.Table.ID, after, n, b.requests(read))
-			}
-		}
 	}
 }
 

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -26,16 +24,10 @@ func oneMetric() *mappingOf[sample] {
 // wantDuplicate checks that an error refuses one event because it differs from another.
 func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample) {
 	t.Helper()
-	var failed *WriteError
-	var duplicate *DuplicateError
-	if !errors.As(err, &failed) || !errors.Is(err, ErrDuplicate) || !errors.As(err, &duplicate) {
-		t.Errorf("got %v", err)
-		return
-	}
-	for _, f := range failed.Failures {
-		if f.Index != event || f.Outcome != Refused {
-			t.Errorf("%v", f)
-		}
+	assert.Is(t, ErrDuplicate, err)
+	duplicate := asError[*DuplicateError](t, err)
+	for _, f := range asError[*WriteError](t, err).Failures {
+		same(t, []any{event, Refused}, []any{f.Index, f.Outcome})
 	}
 	same(t, earlier, duplicate.EarlierIndex)
 	if earlier >= 0 {
@@ -123,13 +115,12 @@ func TestDuplicateInTheNextRequest(t *testing.T) {
 		events = append(events, sample{Series: "s", Time: at(i), Note: make([]byte, 1<<20)})
 	}
 	events = append(events, sample{Series: "s", Time: at(0), Value: 1}, sample{Series: "s", Time: at(4), Value: 1})
-	var failed *WriteError
-	if err := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
-		t.Fatalf("%v", err)
-	}
-	for i, f := range failed.Failures {
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(600))
+	failed := asError[*WriteError](t, w.WriteAll(t.Context(), events)).Failures
+	for i, f := range failed {
 		wantDuplicate(t, &WriteError{Failures: []Failure{f}}, 5+i, 4*i, events)
 	}
+	same(t, 2, len(failed))
 }
 
 // TestDuplicateInOneTable covers a table with a precision of a second: no table stores what it refuses.
@@ -197,34 +188,10 @@ func TestEventsOfSeveralRows(t *testing.T) {
 	l, other := metrics(), days()
 	bt := newBigtable(t, l, other)
 	err := newWriterOf(bt.Client, []*mappingOf[sample]{other, l}, writeAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
-	if !errors.Is(err, ErrSeveralRows) || !strings.Contains(err.Error(), "bucket_new_columns") || outcomeAt(err, 0) != Refused || outcomeAt(err, 1) != Refused {
-		t.Error(err)
-	}
+	assert.Is(t, ErrSeveralRows, err)
+	assert.Contains(t, "bucket_new_columns", err)
+	same(t, []Outcome{Refused, Refused}, []Outcome{outcomeAt(err, 0), outcomeAt(err, 1)})
 	same(t, map[string]int{}, storedColumnsOf(t, bt.Client, other.Table.ID))
-}
-
-// TestOneWriterWins writes different events to the same place concurrently.
-func TestOneWriterWins(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(60))
-	var won atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			err := w.Write(t.Context(), sample{Series: "s", Time: at(1), Value: uint64(100 + i)}, ifAbsent)
-			switch {
-			case err == nil:
-				won.Add(int64(100 + i))
-			case !errors.Is(err, ErrExists):
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	got, err := collect(t.Context(), newReaderOf(bt.Client, l, clockAt(60)), "s", at(0), at(60))
-	must(t, err)
-	same(t, []sample{{Series: "s", Time: at(1), Value: uint64(won.Load())}}, got)
 }
 
 // TestEqualEventsIfAbsent writes equal events in one call: they count as one, which is stored or exists.
@@ -250,21 +217,17 @@ func TestIfAbsentInACall(t *testing.T) {
 	events := []sample{nth(1), nth(1)}
 	events[1].Value = 7
 	wantDuplicate(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, WriteOptions{IfAbsent: true, LastWins: true}), 1, 0, events)
-	var missing *MissingTableError
-	err := newWriterOf(bt.Client, []*mappingOf[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
-	if !errors.As(err, &missing) || missing.Table != "other_days" {
-		t.Error(err)
-	}
+	o := WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}
+	err := newWriterOf(bt.Client, []*mappingOf[sample]{l}, o).Write(t.Context(), nth(1), ifAbsent)
+	same(t, "other_days", asError[*MissingTableError](t, err).Table)
 }
 
 // TestAbsentOfClasses writes two classes of an absent event: they are one event unless classes append columns.
 func TestAbsentOfClasses(t *testing.T) {
-	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), oneMetric()} {
-		l.Table.Families = classFamilies()
-		of := mortals(l)
-		w := newWriterOf(serve(t, of).Client, []*mappingOf[mortal]{of}, WriterOptions{Now: func() time.Time { return at(0) }})
+	for _, l := range []*mappingOf[sample]{classed(singles()), classed(days()), classed(offsets()), classed(oneMetric())} {
+		w := newWriterOf(newBigtable(t, l).Client, []*mappingOf[sample]{l}, writeAt(0))
 		for i, want := range []bool{false, true, l.Pattern != codec.BucketNewColumns} {
-			err := w.Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0), Value: 1}, Class: 1 + i/2}, ifAbsent)
+			err := w.Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1, Class: 1 + i/2}, ifAbsent)
 			if errors.Is(err, ErrExists) != want || !want && err != nil {
 				t.Errorf("%s, write %d: %v", l.Table.ID, i, err)
 			}

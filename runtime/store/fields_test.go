@@ -52,9 +52,7 @@ func TestCellsOfFields(t *testing.T) {
 		} {
 			*c = counts{}
 			same(t, 9, len(read(t, r, day0, at(600), ReadOptions{Fields: tt.fields})))
-			if c.Cells != tt.want {
-				t.Errorf("%s: fields %q: %d cells, want %d", l.Table.ID, tt.fields, c.Cells, tt.want)
-			}
+			assert.Same(t, tt.want, c.Cells, l.Table.ID, tt.fields)
 		}
 		refusesFields(t, r, "v.1", "w")
 	}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -56,10 +56,9 @@ func TestBackfillFinerTimes(t *testing.T) {
 				writer.Tables = nil
 				must(t, newWriterOf(bt.Client, mappings, writer).Write(t.Context(), program))
 				_, err := backfillOf(t.Context(), bt.Client, mappings, o)
-				var refused *BackfillError
-				if !errors.As(err, &refused) || !strings.Contains(err.Error(), "2021-03-05T00:00:10Z") || !strings.Contains(err.Error(), "1m0s") {
-					t.Errorf("the error is %v", err)
-				}
+				refused := asError[*BackfillError](t, err)
+				assert.Contains(t, "2021-03-05T00:00:10Z", refused)
+				assert.Contains(t, "1m0s", refused)
 				got, _, err := scanned(t.Context(), t, bt.Client, target, ReaderOptions{Now: o.Now}, KeyRange{})
 				must(t, err)
 				same(t, shown([]sample{program}), got)
@@ -86,39 +85,24 @@ func TestBackfillPartsFinerTimes(t *testing.T) {
 	_, _, copied := steps.Do(t.Context(), chunks[0])
 	_, settled := steps.Settle(t.Context(), chunks[0])
 	for i, err := range []error{recorded, copied, settled} {
-		if refused := new(BackfillError); !errors.As(err, &refused) {
-			t.Errorf("step %d: the error is %v", i, err)
-		}
+		asError[*BackfillError](t, err, "step", i)
 	}
 	same(t, 0, len(r.values(t, 1)))
 }
 
-// TestBackfillOptions refuses rates that are none, and options of which one would have no effect.
-func TestBackfillOptions(t *testing.T) {
+// TestJobOptions refuses rates that are none, and options of which one would have no effect.
+func TestJobOptions(t *testing.T) {
 	r := newRefill(t, 1)
 	for _, o := range []BackfillOptions{
 		{Rate: math.NaN()}, {Rate: -1}, {Verify: true, Repair: true}, {Verify: true, DryRun: true}, {Verify: true, Checkpoint: "f"}, {DryRun: true, Repair: true}, {DryRun: true, Checkpoint: "f"},
 	} {
 		o.Source, o.Target, o.Now = r.options.Source, r.options.Target, r.options.Now
 		_, err := backfillOf(t.Context(), r.Client, r.mappings, o)
-		if !isOptionsError(err) {
-			t.Errorf("%+v: the error is %v", o, err)
-		}
+		asError[*OptionsError](t, err, o.Rate)
 	}
-}
-
-// isOptionsError reports whether an error is an *OptionsError.
-func isOptionsError(err error) bool {
-	_, is := errors.AsType[*OptionsError](err)
-	return is
-}
-
-// TestRollupOptions is TestBackfillOptions for rollups.
-func TestRollupOptions(t *testing.T) {
 	for _, o := range []RollupOptions{{Rate: math.NaN()}, {Rate: -1}, {DryRun: true, Checkpoint: "f"}} {
-		if _, err := Rollup(t.Context(), nil, nil, nil, nil, o); !isOptionsError(err) {
-			t.Errorf("%+v: the error is %v", o, err)
-		}
+		_, err := Rollup(t.Context(), nil, nil, nil, nil, o)
+		asError[*OptionsError](t, err, o.Rate)
 	}
 }
 
@@ -168,9 +152,7 @@ func TestDeleteFinerTimes(t *testing.T) {
 				must(t, err)
 				slices.Sort(got)
 				slices.Sort(of)
-				if !slices.Equal(of, got) {
-					t.Errorf("%s, %+v: got %q, want %q", l.Table.ID, tt, got, of)
-				}
+				assert.Same(t, of, got, l.Table.ID, tt.deleted, tt.replaced)
 			}
 		}
 	}

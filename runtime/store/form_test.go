@@ -8,9 +8,7 @@ import (
 
 // TestRowForms checks that each pattern has a form, which agrees with the facts about the pattern.
 func TestRowForms(t *testing.T) {
-	if got, want := len(rowForms), len(codec.Patterns())+1; got != want {
-		t.Fatalf("%d forms, want %d", got, want)
-	}
+	same(t, len(codec.Patterns())+1, len(rowForms))
 	for _, p := range codec.Patterns() {
 		l := days()
 		l.Pattern = p

@@ -44,7 +44,7 @@ func TestGatheredContextEnds(t *testing.T) {
 	}
 	never := end{maxGathered, -1, 0, 0}
 	for i, l := range append(gatheredMappings(), offsets(), classed(metrics()), expires(singles())) {
-		client, b := breaksOff(t, holding(t, l, 0, gatheredSamples(3, "s0", "s1")))
+		client, b := inChunks(t, holding(t, l, 0, gatheredSamples(3, "s0", "s1")))
 		var now end
 		var cancel context.CancelFunc
 		b.sends = func(request, chunks int) {
@@ -58,9 +58,8 @@ func TestGatheredContextEnds(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			b.mu.Lock()
-			now, cancel = e, stop
+			now, cancel, b.requests = e, stop, 0
 			b.mu.Unlock()
-			ctx, _ = b.named(ctx, -1, 0)
 			r := newReaderOf(client, l, clockAt(86400*3))
 			r.reader.gathered = e.gathered
 			ended := false

@@ -211,7 +211,7 @@ var lateCalls = map[string]lateCall{
 		return nil
 	}},
 	"Backfill of the newest": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		setCell(c.t, c.Client, "now", "a", "f.1", "v.1", at(925), make([]byte, 8)) // deleted by one that does not know the table
+		setCell(c.t, c.Client, "now", "a", "f.1", "v.1", at(925), make([]byte, 8)) // which another program has deleted
 		return c.refill(ctx, client, "now", true)
 	}},
 	"Rollup": {call: sealsLate},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -24,9 +25,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
-	if err := w.Write(t.Context(), e(8, nil), WriteOptions{Merge: true, IfAbsent: true}); !errors.Is(err, ErrExists) {
-		t.Error(err)
-	}
+	assert.Is(t, ErrExists, w.Write(t.Context(), e(8, nil), WriteOptions{Merge: true, IfAbsent: true}))
 }
 
 // TestMergeRefused checks which tables do not support Merge: nothing is written.
@@ -47,10 +46,8 @@ func TestMergeRefused(t *testing.T) {
 	l.Pattern = codec.BucketSerialized
 	bt := newBigtable(t, l)
 	w := newWriterOf(bt.Client, []*mappingOf[sample]{l})
-	_, one := errors.AsType[*MergeError](w.Write(t.Context(), sample{Series: "a", Time: at(1)}, WriteOptions{Merge: true}))
-	_, batched := errors.AsType[*MergeError](newBatcherOf(w, nil, BatcherOptions{Merge: true}).Add(t.Context(), sample{Series: "a", Time: at(1)}))
-	got, err := collect(t.Context(), newReaderOf(bt.Client, l), "a", day0, at(100))
-	if !one || !batched || len(got) > 0 || err != nil {
-		t.Errorf("refused: %t, %t; stored: %v, %v", one, batched, got, err)
-	}
+	e, b := sample{Series: "a", Time: at(1)}, newBatcherOf(w, nil, BatcherOptions{Merge: true})
+	asError[*MergeError](t, w.Write(t.Context(), e, WriteOptions{Merge: true}))
+	asError[*MergeError](t, b.Add(t.Context(), e))
+	same(t, 0, storedCells(t, bt, l.Table.ID))
 }

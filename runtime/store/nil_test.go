@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"go/ast"
 	"go/types"
 	"iter"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // takers are the types of parameters that are nil if a caller forgets something.
@@ -53,19 +54,14 @@ func TestNilColumns(t *testing.T) {
 	r, into := newReaderOf(newBigtable(t, l).Client, l), intoColumns(l.untyped())
 	for _, columns := range []any{nil, (*sampleColumns)(nil)} {
 		err := r.reader.ReadColumns(t.Context(), into.columns, columns, seriesOf(named("s")[0]), at(0), at(1))
-		if !errors.Is(err, ErrNoColumns) {
-			t.Errorf("%T: %v", columns, err)
-		}
+		assert.Is(t, ErrNoColumns, err)
 	}
 }
 
 // expectNoClient checks the error of a call.
 func expectNoClient(t *testing.T, name string, err error) {
 	t.Helper()
-	var missing *NoClientError
-	if !errors.As(err, &missing) {
-		t.Errorf("%s: %v", name, err)
-	}
+	asError[*NoClientError](t, err, name)
 }
 
 // nilClients are the functions that take a client, and a call of what they return.

@@ -11,7 +11,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -21,26 +20,18 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// withoutResults removes every third result of MutateRows, in a stream that ends well.
-type withoutResults struct{ grpc.ClientStream }
-
-func (s withoutResults) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
-	if answer, ok := m.(*bigtablepb.MutateRowsResponse); ok && err == nil {
+// removeResults removes every third result of MutateRows, in a stream that ends well.
+func removeResults(m any) {
+	if answer, ok := m.(*bigtablepb.MutateRowsResponse); ok {
 		answer.Entries = slices.DeleteFunc(answer.Entries, func(e *bigtablepb.MutateRowsResponse_Entry) bool { return e.Index%3 == 1 })
 	}
-	return err
 }
 
 // An entry without a result counts neither as stored nor as deleted, whatever sends it.
 func TestEntriesWithoutResult(t *testing.T) {
 	l := days()
 	b := newBigtable(t, l)
-	removes := func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		s, err := next(ctx, desc, conn, method, opts...)
-		return withoutResults{s}, err
-	}
-	client := opened(t)(storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(removes)))
+	client := opened(t)(storetest.ConnectPlain(t.Context(), b.Addr, inside(hooked(mutateRows, ignored, removeResults))))
 	w := newWriterOf(client, []*mappingOf[sample]{l})
 	events := make([]sample, 30)
 	for i := range events {

@@ -2,10 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"testing"
 	"time"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestLastOptionsReplaceOthers passes options and then the zero value, which resets all of them.
@@ -74,9 +75,8 @@ func TestNegativeLimit(t *testing.T) {
 		} {
 			n := 0
 			for _, err := range events {
-				if n++; !isOptionsError(err) {
-					t.Errorf("%s with %+v: error %v", name, o, err)
-				}
+				n++
+				asError[*OptionsError](t, err, name)
 			}
 			same(t, 1, n)
 		}
@@ -86,30 +86,21 @@ func TestNegativeLimit(t *testing.T) {
 // TestUnknownFieldOfNothing: a read refuses a field that the table does not have, also if no values are given.
 func TestUnknownFieldOfNothing(t *testing.T) {
 	r, o := newReaderOf(noTables{}, days()), ReadOptions{Fields: []Field{"none"}}
-	for name, of := range map[string]Selection{"a series": seriesOf(sample{Series: "s"}), "no series": manySeriesOf([]sample{})} {
-		n := 0
-		for _, err := range r.Read(t.Context(), of, at(0), at(1), o) {
-			if n++; !errors.Is(err, ErrNoField) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		same(t, 1, n)
+	for _, of := range []Selection{seriesOf(sample{Series: "s"}), manySeriesOf([]sample{})} {
+		assert.Is(t, ErrNoField, firstError(r.Read(t.Context(), of, at(0), at(1), o)))
 	}
 }
 
 // TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone. Its memory is bounded by MaxBytes.
 func TestBatcherWithoutLimits(t *testing.T) {
-	g := &gate{open: make(chan struct{})}
-	close(g.open)
+	g := openedGate()
 	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxAge: NoTimeout})
 	for i := range DefaultMaxEvents + 1 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
 	same(t, 0, g.requests())
 	must(t, b.Close(t.Context()))
-	if g.requests() == 0 {
-		t.Error("nothing was sent")
-	}
+	same(t, true, g.requests() > 0)
 	b = newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxBytes: 1000, MaxAge: NoTimeout})
 	for range 5000 {
 		must(t, b.Add(t.Context(), nth(1))) // equal events take no more bytes

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,9 +64,7 @@ func TestTokenOfAnotherRead(t *testing.T) {
 		"cut off":   ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: token[:20]}}),
 		"no base64": ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: "?"}}),
 	} {
-		if failed, ok := errors.AsType[*TokenError](err); !ok || failed.Error() == "" {
-			t.Errorf("token of another %s: %v", what, err)
-		}
+		asError[*TokenError](t, err, what)
 	}
 	for _, o := range []ReadOptions{{Page: &Page{}}, {Page: &Page{Size: 1}, LatestOnly: true}} {
 		assert.Is(t, ErrPage, ask(r, all("s"), "s", 86400, o), o)
@@ -104,9 +101,7 @@ func TestPagesOfSeveralClasses(t *testing.T) {
 			if newestFirst {
 				want = "[3:1 2:2 2:1 1:2]"
 			}
-			if fmt.Sprint(got) != want {
-				t.Errorf("%s, newest first %v: got %v, want %s", l.Table.ID, newestFirst, got, want)
-			}
+			assert.Same(t, want, fmt.Sprint(got), l.Table.ID, newestFirst)
 		}
 	}
 }

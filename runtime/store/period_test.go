@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -66,8 +67,6 @@ func TestSeriesOfSomeLayouts(t *testing.T) {
 	_, read := collect(t.Context(), r, none.Series, time.Time{}, edge)
 	_, deleted := w.DeleteAll(t.Context(), seriesOf(none))
 	for i, err := range []error{latest, read, deleted} {
-		if field, ok := errors.AsType[*codec.FieldError](err); !ok || !errors.Is(field, codec.ErrDelimiter) {
-			t.Errorf("%d: %v", i, err)
-		}
+		assert.Is(t, codec.ErrDelimiter, asError[*codec.FieldError](t, err, i), i)
 	}
 }

@@ -113,9 +113,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 		}
 		return true
 	})
-	if want := "*store.DecodeError b a *status.Error"; strings.Join(got, " ") != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
+	same(t, "*store.DecodeError b a *status.Error", strings.Join(got, " "))
 }
 
 // Several goroutines may use the iterator of a read.

@@ -28,9 +28,7 @@ func TestInvertedRange(t *testing.T) {
 					wantRange(t, err, from, to)
 					same(t, sample{}, e)
 				}
-				if n != 1 {
-					t.Errorf("%+v from %v to %v: yielded %d times", o, from, to, n)
-				}
+				assert.Same(t, 1, n, o, from, to)
 				for _, q := range []*testQuery[sample]{nil, of("s", "other")} {
 					var columns sampleColumns
 					wantRange(t, columnsReadOf(t.Context(), r, intoColumns(l.untyped()), &columns, q, seriesOf(sample{Series: "s"}), from, to, o), from, to)
@@ -44,10 +42,9 @@ func TestInvertedRange(t *testing.T) {
 // wantRange checks that an error contains the requested range.
 func wantRange(t *testing.T, err error, from, to time.Time) {
 	t.Helper()
-	var failed *RangeError
-	if !errors.Is(err, codec.ErrRange) || !errors.As(err, &failed) || !failed.From.Equal(from) || !failed.To.Equal(to) {
-		t.Errorf("from %v to %v: %v", from, to, err)
-	}
+	assert.Is(t, codec.ErrRange, err)
+	failed := asError[*RangeError](t, err)
+	same(t, [2]time.Time{from, to}, [2]time.Time{failed.From, failed.To})
 }
 
 // TestMissingTable reads from and writes to a table that does not exist.
@@ -93,11 +90,8 @@ func wantMissing(t *testing.T, err error, table string) {
 		}
 	}
 	for _, err := range errs {
-		var missing *MissingTableError
-		if !errors.As(err, &missing) || missing.Table != table || status.Code(missing) != codes.NotFound {
-			t.Errorf("%v", err)
-			continue
-		}
+		missing := asError[*MissingTableError](t, err)
+		same(t, []any{table, codes.NotFound}, []any{missing.Table, status.Code(missing)})
 		for _, hint := range []string{table, "btgen-live setup", "TablePrefix"} {
 			assert.Contains(t, hint, err.Error(), err)
 		}
@@ -116,9 +110,8 @@ func TestMissingFamily(t *testing.T) {
 	}
 	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, WriterOptions{})
 	for _, err := range []error{w.Write(t.Context(), nth(1)), w.WriteAll(t.Context(), []sample{nth(1), nth(2)})} {
-		if missing, ok := errors.AsType[*MissingTableError](err); !ok || missing.Table != l.Table.ID || !strings.Contains(err.Error(), "btgen-live setup") {
-			t.Errorf("%v", err)
-		}
+		same(t, l.Table.ID, asError[*MissingTableError](t, err).Table)
+		assert.Contains(t, "btgen-live setup", err)
 	}
 }
 

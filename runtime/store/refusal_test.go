@@ -78,26 +78,20 @@ func TestOneTableRefusesForAll(t *testing.T) {
 
 				refused := func(how string, event int, err error) {
 					t.Helper()
-					failed, is := errors.AsType[*WriteError](err)
-					if !is || !errors.Is(err, c.want) {
-						t.Fatalf("%s: %s: %v", name, how, err)
-					}
+					assert.Is(t, c.want, err, name, how)
 					tables := map[string]bool{}
-					for _, f := range failed.Failures {
+					for _, f := range asError[*WriteError](t, err, name, how).Failures {
 						if f.Index == event && f.Outcome == Refused && errors.Is(f.Err, c.want) {
 							tables[f.Table] = true
 						}
 					}
-					if len(tables) != 3 {
-						t.Errorf("%s: %s: %v", name, how, err)
-					}
+					assert.Same(t, 3, len(tables), name, how, err)
 				}
 				refused("Write", 0, w.Write(t.Context(), c.event))
 				b := newBatcherOf(w, func(event sample, err error) { t.Errorf("%s: %v: %v", name, event, err) })
 				refused("Add", 0, b.Add(t.Context(), c.event))
-				if err := b.Close(t.Context()); err != nil || len(rows) != 0 {
-					t.Errorf("%s: sent %v, %v", name, rows, err)
-				}
+				must(t, b.Close(t.Context()))
+				assert.Same(t, map[string]int{}, rows, name)
 				good := sample{Series: "good", Time: now}
 				refused("WriteAll", 1, w.WriteAll(t.Context(), []sample{good, c.event, {Series: "good too", Time: now, Value: 1}}))
 				assert.Same(t, map[string]int{"u": 2, "v": 2, refusing[c.table].Table.ID: 2}, rows, name)
@@ -113,7 +107,5 @@ func TestRefusedByName(t *testing.T) {
 	err := w.Write(t.Context(), sample{Series: "a#b", Time: at(1)})
 	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
 		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
-	if err == nil || strings.TrimSpace(err.Error()) != want {
-		t.Errorf("%v\nwant %s", err, want)
-	}
+	same(t, want, strings.TrimSpace(fmt.Sprint(err)))
 }

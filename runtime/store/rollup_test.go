@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -42,12 +42,8 @@ func TestFamiliesWithRollup(t *testing.T) {
 		for _, f := range Tables(allGiven([]*mappingOf[sample]{newer}))[0].Families {
 			got[f.Name] = f.Rollup
 		}
-		if diff := cmp.Diff(map[string]bool{newer.Table.Families[0].Name: true, "h": true, "gone": !newest}, got); diff != "" {
-			t.Errorf("newest %v: -want +got\n%s", newest, diff)
-		}
-		if newer.Table.Families[0].Rollup || older.Table.Families[0].Rollup {
-			t.Error("the mapping has changed")
-		}
+		same(t, map[string]bool{newer.Table.Families[0].Name: true, "h": true, "gone": !newest}, got)
+		same(t, false, newer.Table.Families[0].Rollup || older.Table.Families[0].Rollup) // the mappings have not changed
 	}
 }
 
@@ -110,19 +106,6 @@ func summarized(t *testing.T, l *mappingOf[sample], events ...sample) *storetest
 	return bt
 }
 
-// TestRollupDryDeletion checks that a dry run of a deletion counts what the deletion does, marks of the rollup included.
-func TestRollupDryDeletion(t *testing.T) {
-	l := rolled(days(), 40*24*time.Hour)
-	bt := summarized(t, l, sample{Series: "s", Time: at(60), Value: 7}, sample{Series: "s", Time: at(61), Value: 7}, sample{Series: "s", Time: at(86460), Value: 8})
-	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3))
-	dry, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(86400*2), DeleteOptions{DryRun: true})
-	must(t, err)
-	deleted, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(86400*2))
-	if must(t, err); dry.String() != deleted.String() || deleted.Tables[0].Rows != 2 {
-		t.Errorf("%v, and then %v", dry, deleted)
-	}
-}
-
 // TestRollupExpired checks which windows are inexact once events have expired: those that runs do not fill, whose
 // increase begins in one of these, or whose runs have expired in part. None are left out, in no kind of table.
 func TestRollupExpired(t *testing.T) {
@@ -180,13 +163,11 @@ func TestRollupExpired(t *testing.T) {
 		{fields, late, "b", 0, 3 * 3600, window.Every(time.Hour), WindowOptions{}, "b 0:0! b 3600:1! b 7200:0!"},
 	} {
 		got, err := inShort(t, bts[tt.l], tt.l, tt.now, tt.series, tt.from, tt.to, tt.width, tt.o)
-		if must(t, err); got != tt.want {
-			t.Errorf("%+v: %s", tt, got)
-		}
+		must(t, err)
+		assert.Same(t, tt.want, got, tt.l.Table.ID, tt.now, tt.from, tt.to, tt.o)
 	}
-	if _, err := inShort(t, bts[since], since, day*1003, "s", 0, 2*day, window.Every(0)); !errors.Is(err, window.ErrWidth) {
-		t.Errorf("a width of 0: %v", err)
-	}
+	_, err := inShort(t, bts[since], since, day*1003, "s", 0, 2*day, window.Every(0))
+	assert.Is(t, window.ErrWidth, err)
 }
 
 // TestRollupRequests checks that windows of runs take no more requests than those of events, and fewer cells.

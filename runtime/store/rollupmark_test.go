@@ -15,6 +15,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -90,9 +91,7 @@ func TestSharedMarks(t *testing.T) {
 	for i := range 3 {
 		write(tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return api }}, i)
 	}
-	if n := marks() - before; n != 3 {
-		t.Errorf("%d marks of others", n)
-	}
+	same(t, 3, marks()-before)
 }
 
 // TestMarks checks that all that changes events sets a mark in each row, with the client's encoding and with our own.
@@ -154,15 +153,11 @@ func TestMarkIsUsedFor(t *testing.T) {
 	m.alone()
 	m.clock = func() time.Time { return now }
 	grace := l.Rollup.Grace(l.Key.Bucket)
-	if grace != 30*time.Minute {
-		t.Fatal(grace)
-	}
+	same(t, 30*time.Minute, grace)
 	for i, want := range []int{1, 1, 2, 2, 3} {
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "s", Time: at(i)}, {Series: "s", Time: at(i + 1)}}))
 		names, _ := rollupCells(t, bt, l.Table.ID)
-		if got := len(names["s#2021-03-05"]); got != want {
-			t.Fatalf("after write %d: %d marks", i, got)
-		}
+		assert.Same(t, want, len(names["s#2021-03-05"]), "after write", i)
 		now = now.Add(grace/2 - time.Minute*time.Duration(1+i%2))
 		if i%2 == 1 {
 			now = now.Add(3 * time.Minute)

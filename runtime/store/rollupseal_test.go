@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -44,19 +45,14 @@ func allWindows(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now 
 	return made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, everySample, day0, at(now), window.Every(time.Hour)), wholeText)
 }
 
-// runsIn returns the number of runs of each row.
-func runsIn(t *testing.T, bt *storetest.Bigtable, table string) map[string]int {
+// hasRuns checks that each row with a cell of the rollup has one run.
+func hasRuns(t *testing.T, bt *storetest.Bigtable, table string) {
 	t.Helper()
 	names, _ := rollupCells(t, bt, table)
-	runs := map[string]int{}
 	for row, cells := range names {
-		for _, name := range cells {
-			if name >= rollup.FirstRun {
-				runs[row]++
-			}
-		}
+		runs := slices.DeleteFunc(cells, func(name string) bool { return name < rollup.FirstRun })
+		assert.Same(t, 1, len(runs), "the runs of row", row)
 	}
-	return runs
 }
 
 // TestRollupAll checks that buckets without marks are summarized at once, and which damaged runs are replaced.
@@ -65,9 +61,7 @@ func TestRollupAll(t *testing.T) {
 	bt := newBigtable(t, l)
 	want := unmarked(t, bt, l, 3, 5)
 	now := 86400*5 + 3600
-	if report := roll(t, bt, l, rollupNow(now)); report.Noted != 0 {
-		t.Errorf("buckets without marks: %+v", report)
-	}
+	same(t, int64(0), roll(t, bt, l, rollupNow(now)).Noted) // buckets have no marks
 	o := rollupNow(now)
 	o.All, o.Sleep = true, func(context.Context, time.Duration) error { return errors.New("a wait") }
 	for i, damage := range []func(value []byte) []byte{
@@ -82,31 +76,18 @@ func TestRollupAll(t *testing.T) {
 	} {
 		if damage != nil {
 			damageRuns(t, bt, l, damage)
-			if report := roll(t, bt, l, rollupNow(now)); report.Noted != 0 {
-				t.Errorf("%d: without All: %+v", i, report)
-			}
+			assert.Same(t, int64(0), roll(t, bt, l, rollupNow(now)).Noted, i, "without All")
 		}
-		if report := roll(t, bt, l, o); report.Noted != 15 || report.Sealed != 15 || report.Inexact != 0 {
-			t.Errorf("%d: %+v", i, report)
-		}
-		if report := roll(t, bt, l, o); report.Noted != 0 {
-			t.Errorf("%d: again: %+v", i, report)
-		}
-		if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
-			t.Fatalf("%d: want %s, got %s", i, want, got)
-		}
-		for row, n := range runsIn(t, bt, l.Table.ID) {
-			if n != 1 {
-				t.Errorf("%d: row %s has %d runs", i, row, n)
-			}
-		}
+		report := roll(t, bt, l, o)
+		assert.Same(t, []int64{15, 15, 0}, []int64{report.Noted, report.Sealed, report.Inexact}, i)
+		assert.Same(t, int64(0), roll(t, bt, l, o).Noted, i, "again")
+		assert.Same(t, want, allWindows(t, bt, l, 86400*5), i)
+		hasRuns(t, bt, l.Table.ID)
 	}
 	// Once events may have expired, a damaged run is all that is left: it stays, with and without a mark.
 	damageRuns(t, bt, l, func([]byte) []byte { return []byte("damaged") })
 	o.Now = func() time.Time { return at(86400 * 44) }
-	if report := roll(t, bt, l, o); report.Noted != 0 {
-		t.Errorf("late: %+v", report)
-	}
+	same(t, int64(0), roll(t, bt, l, o).Noted)
 	setCell(t, bt.Client, l.Table.ID, "s00#2021-03-05", "h", rollup.Mark(1), at(86400), nil)
 	before, _ := rollupCells(t, bt, l.Table.ID)
 	o = rollupNow(86400 * 44)
@@ -137,6 +118,7 @@ func splitClient(bt *storetest.Bigtable, keys ...string) Client {
 	return tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return splitTable{api, keys} }}
 }
 
+// splitTable is a table with ranges between keys. The in-memory server samples row keys at random.
 type splitTable struct {
 	bigtable.TableAPI
 	keys []string
@@ -177,15 +159,11 @@ func TestRollupCheckpoint(t *testing.T) {
 		if done := first.Sealed == 16 && second.Noted == 0; killed && !done && second.Sealed < first.Sealed-int64(3*o.Workers) || second.Sealed > 16 {
 			t.Fatalf("killed at %d: %+v, then %+v", kill, first, second)
 		}
-		if third, err := call(nil); err != nil || third.Noted != 0 {
-			t.Fatalf("a third call: %+v, %v", third, err)
-		}
+		third, err := call(nil)
+		must(t, err)
+		same(t, int64(0), third.Noted)
 		same(t, want, allWindows(t, bt, l, 86400*4))
-		for row, n := range runsIn(t, bt, l.Table.ID) {
-			if n != 1 {
-				t.Errorf("row %s has %d runs", row, n)
-			}
-		}
+		hasRuns(t, bt, l.Table.ID)
 	}
 }
 
@@ -203,9 +181,7 @@ func TestRollupRefusesCheckpoints(t *testing.T) {
 		of := o
 		change(&of)
 		_, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, of)
-		if is := new(CheckpointError); !errors.As(err, &is) {
-			t.Errorf("%v", err)
-		}
+		asError[*CheckpointError](t, err)
 	}
 	refused(func(o *RollupOptions) { o.All = false })
 	refused(func(o *RollupOptions) { o.Instance = "projects/p/instances/i" })
@@ -266,15 +242,14 @@ func TestRollupOrder(t *testing.T) {
 		waited, last = waited || p.Waiting > 0, p
 	}
 	o.DryRun = true
-	if report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o); err != nil || report.Noted != 40 || report.Sealed != 0 || waits+consistent+applied > 0 {
-		t.Errorf("%+v, %v", report, err)
+	for _, sealed := range []int64{0, 40} {
+		last, o.DryRun = RollupProgress{}, sealed == 0
+		report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+		must(t, err)
+		same(t, []int64{40, sealed, sealed}, []int64{report.Noted, report.Sealed, int64(applied)})
+		same(t, sealed > 0, waits+consistent > 0)
 	}
-	last, o.DryRun = RollupProgress{}, false
-	report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
-	if err != nil || report.Noted != 40 || report.Sealed != 40 {
-		t.Errorf("%+v, %v", report, err)
-	}
-	if !waited || last.Share != 1 || last.Sealed != 40 || applied != 40 {
+	if !waited || last.Share != 1 || last.Sealed != 40 {
 		t.Errorf("%+v", last)
 	}
 }
@@ -321,12 +296,9 @@ func TestRollupLeaves(t *testing.T) {
 			}
 			fails = false
 			report, err = runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
-			if err != nil || report.Sealed != c.want {
-				t.Errorf("%+v, %v", report, err)
-			}
-			if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
-				t.Errorf("want %s, got %s", want, got)
-			}
+			must(t, err)
+			same(t, c.want, report.Sealed)
+			same(t, want, allWindows(t, bt, l, 86400*5))
 		})
 	}
 }
@@ -374,9 +346,8 @@ func TestRollupReplication(t *testing.T) {
 		}
 	}
 	report, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
-	if _, is := errors.AsType[*ReplicationError](err); !is || report.Sealed > 0 {
-		t.Errorf("%+v: %v", report, err)
-	}
+	asError[*ReplicationError](t, err)
+	same(t, int64(0), report.Sealed)
 }
 
 var errKilled = errors.New("killed")

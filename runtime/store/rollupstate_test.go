@@ -146,19 +146,17 @@ func (p *protocolTable) record(cells rowCells, f func() error) []rowChange {
 func numbers(from uint64) func() uint64 { return func() uint64 { from++; return from } }
 
 // writer returns a writer whose marks are numbered.
-func (p *protocolTable) writer(now time.Time, mark int) *writerOf[sample] {
+func (p *protocolTable) writer(now time.Time, mark uint64) *writerOf[sample] {
 	w := newWriterOf(p.client, []*mappingOf[sample]{p.l}, WriterOptions{Now: func() time.Time { return now }})
 	w.Writer.tables[0].marker.alone()
-	w.Writer.tables[0].marker.random = numbers(uint64(mark) << 8)
+	w.Writer.tables[0].marker.random = numbers(mark)
 	return w
 }
 
 // delete returns what a deletion sends.
 func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now time.Time, id uint64) []rowChange {
 	sent := p.record(cells, func() (err error) {
-		w := p.writer(now, 0)
-		w.Writer.tables[0].marker.alone()
-		w.Writer.tables[0].marker.random = numbers(id)
+		w := p.writer(now, id)
 		if s.event == 0 {
 			_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "s"}))
 		} else {
@@ -674,7 +672,8 @@ func (p *protocol) written(s roleStep) rowChange {
 		return c
 	}
 	sent := p.record(nil, func() error {
-		return p.writer(p.early, s.mark).Write(p.t.Context(), sample{Series: "s", Time: eventAt(s.event), Value: uint64(s.value)})
+		e := sample{Series: "s", Time: eventAt(s.event), Value: uint64(s.value)}
+		return p.writer(p.early, uint64(s.mark)<<8).Write(p.t.Context(), e)
 	})
 	if len(sent) != 1 {
 		p.t.Fatalf("%d requests", len(sent))

@@ -33,25 +33,21 @@ func TestScanRollups(t *testing.T) {
 				}
 				var stored, events int
 				var ofRollup RollupCells
-				must(t, bt.Client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-					for family, items := range row {
-						for _, item := range items {
-							switch size := len(row.Key()) + len(item.Column) - len(":") + 8 + len(item.Value); {
-							case family == "h" && int64(item.Timestamp) > at(step.from).UnixMicro():
-								ofRollup.Bytes += size
-								if strings.HasPrefix(item.Column, "h:r") {
-									ofRollup.Runs++
-								} else {
-									ofRollup.Marks++
-								}
-							case family != "h" && int64(item.Timestamp) >= at(step.from).UnixMicro():
-								stored += size
-								events++
-							}
+				eachCell(t, bt.Client, l.Table.ID, func(c bigtable.ReadItem) {
+					rollup, begin := strings.HasPrefix(c.Column, "h:"), at(step.from).UnixMicro()
+					switch size := len(c.Row) + len(c.Column) - len(":") + 8 + len(c.Value); {
+					case rollup && int64(c.Timestamp) > begin:
+						ofRollup.Bytes += size
+						if strings.HasPrefix(c.Column, "h:r") {
+							ofRollup.Runs++
+						} else {
+							ofRollup.Marks++
 						}
+					case !rollup && int64(c.Timestamp) >= begin:
+						stored += size
+						events++
 					}
-					return true
-				}))
+				})
 				s, err := newScannerOf(bt.Client, []*mappingOf[sample]{l}, l.Table.ID, clockAt(step.now))
 				must(t, err)
 				var found [2]string

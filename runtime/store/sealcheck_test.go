@@ -9,25 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
-
-// checkRuns checks the runs of a mapping at a time. It returns how many it has compared, and which differ.
-func checkRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int) (compared int, wrong []*RunError) {
-	t.Helper()
-	p, err := newRollupPartsOf(bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(now))
-	must(t, err)
-	for i := range p.First() {
-		n, err := p.Compare(t.Context(), i, KeyRange{}, func(e *RunError) bool {
-			wrong = append(wrong, e)
-			return true
-		})
-		must(t, err)
-		compared += n
-	}
-	return compared, wrong
-}
 
 // TestRunsAreChecked checks that exactly the runs that differ from the events of their buckets are found, with their
 // first wrong window, and that --all replaces exactly these, unless events may have expired.
@@ -50,10 +33,16 @@ func TestRunsAreChecked(t *testing.T) {
 			write(l, events...)
 			expect := func(what string, now, compared int, windows ...time.Time) []*RunError {
 				t.Helper()
-				got, wrong := checkRuns(t, bt, l, now)
-				var at []time.Time
-				for _, e := range wrong {
-					at = append(at, e.Window)
+				p, err := newRollupPartsOf(bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(now))
+				must(t, err)
+				got, wrong, at := 0, []*RunError(nil), []time.Time(nil)
+				for i := range p.First() {
+					n, err := p.Compare(t.Context(), i, KeyRange{}, func(e *RunError) bool {
+						wrong, at = append(wrong, e), append(at, e.Window)
+						return true
+					})
+					must(t, err)
+					got += n
 				}
 				slices.SortFunc(at, time.Time.Compare)
 				if got != compared || !slices.EqualFunc(windows, at, time.Time.Equal) {
@@ -70,9 +59,9 @@ func TestRunsAreChecked(t *testing.T) {
 			if !errors.Is(e, ErrWrongRun) || !strings.Contains(e.Error(), "2021-03-05T02:00:00Z") || !strings.HasPrefix(e.Column, "h:r") || e.Row == "" || !strings.HasSuffix(l.Table.ID, e.Table) {
 				t.Error(e)
 			}
-			if _, err := newWriterOf(bt.Client, []*mappingOf[sample]{&plain}, writeAt(now)).DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(86400*n-3600), at(86400*n)); err != nil {
-				t.Fatal(err)
-			}
+			w := newWriterOf(bt.Client, []*mappingOf[sample]{&plain}, writeAt(now))
+			_, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(86400*n-3600), at(86400*n))
+			must(t, err)
 			if buckets > 1 {
 				expect("an event less", now, buckets, at(7200), at(86400*n-3600))
 			}

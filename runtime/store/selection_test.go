@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -298,9 +299,7 @@ func TestMalformedSelections(t *testing.T) {
 		_, within := w.DeleteRange(t.Context(), of, at(0), at(poleNow))
 		_, all := w.DeleteAll(t.Context(), of)
 		for verb, err := range map[string]error{"read": read, "columns": columns, "series": series, "rows": rows, "selects": selects, "delete": within, "delete all": all} {
-			if _, ok := errors.AsType[*SelectionError](err); !ok {
-				t.Errorf("%+v: %s: %v", of, verb, err)
-			}
+			asError[*SelectionError](t, err, of, verb)
 		}
 	}
 	ranges := &Query{Name: "ByRegions", Given: codec.Given{Series: []int{0}, Last: codec.GivenRange}}
@@ -350,13 +349,11 @@ func TestConditionsOfOneTable(t *testing.T) {
 		}
 		for _, l := range mappings {
 			left, err := polesOf(newReaderOf(bt.Client, l, clockAt(poleNow)).Read(t.Context(), everyPole, at(0), at(poleNow)))
-			if must(t, err); len(left) != 24 {
-				t.Errorf("%d requests: %d events are left in %s", failing, len(left), l.Table.ID)
-			}
+			must(t, err)
+			assert.Same(t, 24, len(left), failing, l.Table.ID)
 		}
 	}
 	q.Table = "other"
-	if _, err := newWriterOf(bt.Client, mappings).DeleteAll(t.Context(), of); !errors.As(err, new(*UnknownTableError)) {
-		t.Errorf("%v, want an *UnknownTableError", err)
-	}
+	_, err := newWriterOf(bt.Client, mappings).DeleteAll(t.Context(), of)
+	asError[*UnknownTableError](t, err)
 }

@@ -3,9 +3,7 @@ package store
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -65,12 +63,10 @@ func TestTokensOfSeries(t *testing.T) {
 		return got, page.Next, nil
 	}
 	got, token, err := list(all("s"), Page{Size: 2})
-	if !slices.Equal(got, []string{"s1", "s2"}) || err != nil {
-		t.Fatal(got, err)
-	}
-	if got, next, err := list(all("s"), Page{Size: 2, Token: token}); !slices.Equal(got, []string{"s3"}) || next != "" || err != nil {
-		t.Fatal(got, next, err)
-	}
+	must(t, err)
+	more, end, err := list(all("s"), Page{Size: 2, Token: token})
+	must(t, err)
+	same(t, [][]string{{"s1", "s2"}, {"s3"}, {""}}, [][]string{got, more, {end}})
 	of := &Page{Size: 1}
 	for _, err := range readOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(100), ReadOptions{Page: of}) {
 		must(t, err)
@@ -83,13 +79,11 @@ func TestTokensOfSeries(t *testing.T) {
 		"ends before": crafted(pagePlace{key: "s2", mark: mark{open: true, data: []string{"s1"}}}),
 	} {
 		_, next, err := list(all("s"), Page{Size: 2, Token: token})
-		if _, ok := errors.AsType[*TokenError](err); !ok || next != token {
-			t.Errorf("%s: %v", what, err)
-		}
+		asError[*TokenError](t, err, what)
+		assert.Same(t, token, next, what)
 	}
-	if _, _, err := list(all("s1"), Page{Size: 2, Token: token}); err == nil {
-		t.Error("a token of other values")
-	}
+	_, _, err = list(all("s1"), Page{Size: 2, Token: token})
+	asError[*TokenError](t, err)
 	_, _, err = list(all("s"), Page{})
 	assert.Is(t, ErrPage, err)
 }

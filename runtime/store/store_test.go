@@ -214,7 +214,9 @@ func (t gatedTable) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bi
 
 // through returns a client whose requests pass a gate, to tables with one range.
 func through(client Client, gate func(a asked, send func() error) error) Client {
-	return tableClient{client, func(id string, api bigtable.TableAPI) bigtable.TableAPI { return gatedTable{wholeTable{api}, id, gate} }}
+	return tableClient{client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+		return gatedTable{splitTable{api, nil}, id, gate}
+	}}
 }
 
 // onRows returns a client that calls f with each row before the reader gets it. An error of f is that of the request.
@@ -307,22 +309,18 @@ func TestBulkErrorsAreReported(t *testing.T) {
 		{Series: "good", Time: at(0)}, {Series: "bad", Time: at(1)}, {Series: "lost", Time: at(2)},
 		{Series: "bad", Time: at(3)}, {Series: "", Time: at(4)}, {Series: "good"},
 	})
-	var failed *WriteError
-	if !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, f := range failed.Failures {
+	for _, f := range asError[*WriteError](t, err).Failures {
 		got = append(got, fmt.Sprint(f.Index, f.Row, " ", f.Outcome))
 	}
 	want := []string{"1bad#2021-03-05 failed", "2lost#2021-03-05 unknown", "3bad#2021-03-05 failed", "4 refused", "5 refused"}
 	same(t, want, got)
-	if !errors.Is(err, codec.ErrEmpty) || !errors.Is(err, codec.ErrTimeRange) || !strings.HasPrefix(err.Error(), "5 of 6 events not written; event 1, table days, row") {
-		t.Error(err)
-	}
-	if got, err := collect(t.Context(), newReaderOf(bt.Client, l), "good", day0, at(9)); len(got) != 1 || err != nil {
-		t.Error(got, err)
-	}
+	assert.Is(t, codec.ErrEmpty, err)
+	assert.Is(t, codec.ErrTimeRange, err)
+	assert.Contains(t, "5 of 6 events not written; event 1, table days, row", err)
+	good, err := collect(t.Context(), newReaderOf(bt.Client, l), "good", day0, at(9))
+	must(t, err)
+	same(t, 1, len(good))
 }
 
 // TestDefaultDeadline checks that a call whose context has no deadline does not hang.
@@ -351,10 +349,7 @@ func TestDefaultDeadline(t *testing.T) {
 	} {
 		assert.Is(t, context.DeadlineExceeded, err, name)
 	}
-	var failed *WriteError
-	if err := w.Write(t.Context(), sample{Series: "s", Time: at(0)}); !errors.As(err, &failed) || failed.Failures[0].Outcome != Unknown {
-		t.Error(err)
-	}
+	same(t, Unknown, outcomeAt(w.Write(t.Context(), sample{Series: "s", Time: at(0)}), 0))
 }
 
 // TestIdleTimeoutExcludesCaller checks that the timeout does not include the time that a caller takes.

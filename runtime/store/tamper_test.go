@@ -91,8 +91,17 @@ func when(do tamper, which func(n int) bool) func(n int) tamper {
 // number does something to one message.
 func number(i int, do tamper) func(n int) tamper { return when(do, func(n int) bool { return n == i }) }
 
+// opener opens a stream, with more options.
+type opener = func(opts ...grpc.CallOption) (grpc.ClientStream, error)
+
+// The methods whose streams are intercepted.
+const (
+	readRows   = bigtablepb.Bigtable_ReadRows_FullMethodName
+	mutateRows = bigtablepb.Bigtable_MutateRows_FullMethodName
+)
+
 // onStreams returns an interceptor for the streams of a method.
-func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error)) grpc.StreamClientInterceptor {
+func onStreams(method string, wrap func(open opener) (grpc.ClientStream, error)) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, called string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		open := func(more ...grpc.CallOption) (grpc.ClientStream, error) {
 			return streamer(ctx, desc, cc, called, append(slices.Clip(opts), more...)...)
@@ -103,6 +112,36 @@ func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc
 		return wrap(open)
 	}
 }
+
+// hookedStream is a stream that calls functions for each message before it is sent, and after it was received.
+type hookedStream struct {
+	grpc.ClientStream
+	sends, received func(m any)
+}
+
+func (s hookedStream) SendMsg(m any) error {
+	s.sends(m)
+	return s.ClientStream.SendMsg(m)
+}
+
+func (s hookedStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil {
+		s.received(m)
+	}
+	return err
+}
+
+// hooked returns an interceptor that calls functions for the messages of a method.
+func hooked(method string, sends, received func(m any)) grpc.StreamClientInterceptor {
+	return onStreams(method, func(open opener) (grpc.ClientStream, error) {
+		stream, err := open()
+		return hookedStream{stream, sends, received}, err
+	})
+}
+
+// ignored does nothing with a message.
+func ignored(any) {}
 
 // outside and inside install an interceptor before and behind the wire path.
 func outside(i grpc.StreamClientInterceptor) grpc.DialOption { return grpc.WithStreamInterceptor(i) }
@@ -140,11 +179,10 @@ func TestTamperedReads(t *testing.T) {
 				continue // looks like the end
 			}
 			t.Run(where+"/"+name, func(t *testing.T) {
-				client := opened(t)(storetest.Connect(t.Context(), bt.Addr, install(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
-					func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
-						stream, err := open()
-						return &tampering{ClientStream: stream, tamper: tamper}, err
-					}))))
+				client := opened(t)(storetest.Connect(t.Context(), bt.Addr, install(onStreams(readRows, func(open opener) (grpc.ClientStream, error) {
+					stream, err := open()
+					return &tampering{ClientStream: stream, tamper: tamper}, err
+				}))))
 				r := newReaderOf(client, l)
 				got, err := collect(t.Context(), r, "s", day0, at(86400*rows))
 				if name == "nothing" && err != nil || err == nil && len(got) != rows {
@@ -163,20 +201,22 @@ func TestTamperedReads(t *testing.T) {
 // forced is gRPC's own codec, which an interceptor forces on all streams.
 type forced struct{ encoding.CodecV2 }
 
+// forcedCodec forces it.
+var forcedCodec = grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)})
+
 // Reads and writes work if another interceptor forces a codec. Hooks report that the client encodes until it stops.
 func TestForcedCodec(t *testing.T) {
 	var forces atomic.Bool
 	forces.Store(true)
-	force := func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+	force := func(open opener) (grpc.ClientStream, error) {
 		if !forces.Load() {
 			return open()
 		}
-		return open(grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))
+		return open(forcedCodec)
 	}
 	l := days()
 	bt := newBigtable(t, l)
-	client := opened(t)(storetest.Connect(t.Context(), bt.Addr,
-		inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, force)), inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName, force))))
+	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, inside(onStreams(mutateRows, force)), inside(onStreams(readRows, force))))
 	var ended Operation
 	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
 	w, r := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks}), newReaderOf(client, l, ReaderOptions{Hooks: hooks})
@@ -191,9 +231,8 @@ func TestForcedCodec(t *testing.T) {
 			t.Errorf("write %d: %+v", i, ended)
 		}
 		got, err := collect(t.Context(), r, "a", day0, at(100))
-		if must(t, err); len(got) != i+1 {
-			t.Errorf("%d of %d events", len(got), i+1)
-		}
+		must(t, err)
+		same(t, i+1, len(got))
 		if wired := i >= 3; ended.Requests != 1 || ended.OrdinaryRequests == 0 != wired {
 			t.Errorf("read %d: %+v", i, ended)
 		}
@@ -209,7 +248,7 @@ func TestForcedCodecOfRows(t *testing.T) {
 		if r, ok := request.(*bigtablepb.MutateRowRequest); ok {
 			bare = append(bare, len(r.Mutations) == 0)
 		}
-		return invoker(ctx, method, request, reply, conn, append(opts, grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))...)
+		return invoker(ctx, method, request, reply, conn, append(opts, forcedCodec)...)
 	}
 	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, grpc.WithChainUnaryInterceptor(force)))
 	w := newWriterOf(client, []*mappingOf[sample]{l})
@@ -222,9 +261,8 @@ func TestForcedCodecOfRows(t *testing.T) {
 	}
 	same(t, []bool{true, false, false, true}, bare)
 	got, err := collect(t.Context(), newReaderOf(client, l), "a", day0, at(100))
-	if must(t, err); len(got) != 4 {
-		t.Errorf("%d of 4 events", len(got))
-	}
+	must(t, err)
+	same(t, 4, len(got))
 }
 
 // A writer does not wait for a server that is reachable only for encoded requests.
@@ -235,10 +273,8 @@ func TestForcedCodecWithHangingServer(t *testing.T) {
 		}
 		return errors.Join(stores(stream, 0), stores(stream, 1))
 	}}
-	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s), inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
-		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
-			return open(grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))
-		}))))
+	force := func(open opener) (grpc.ClientStream, error) { return open(forcedCodec) }
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s), inside(onStreams(mutateRows, force))))
 	must(t, newWriterOf(client, []*mappingOf[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 }
 
@@ -327,14 +363,14 @@ func (s *lossy) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bi
 }
 
 // retrying is an interceptor that retries a request by itself.
-func retrying(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+func retrying(open opener) (grpc.ClientStream, error) {
 	stream, err := open()
 	return &retriedStream{ClientStream: stream, open: open}, err
 }
 
 type retriedStream struct {
 	grpc.ClientStream
-	open    func(...grpc.CallOption) (grpc.ClientStream, error)
+	open    opener
 	request any
 	tries   int
 }
@@ -381,7 +417,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 	for name, opts := range map[string][]grpc.DialOption{
 		"client":      nil,
 		"config":      {grpc.WithDefaultServiceConfig(retriedByConfig)},
-		"interceptor": {inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, retrying)), grpc.WithChainUnaryInterceptor(retryingUnary)},
+		"interceptor": {inside(onStreams(mutateRows, retrying)), grpc.WithChainUnaryInterceptor(retryingUnary)},
 	} {
 		for path, connect := range paths {
 			for _, lose := range []int{0, 1, 2} {

@@ -1,14 +1,11 @@
 package store
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -17,30 +14,28 @@ import (
 
 // filtersSent records the filters of the reads of a client.
 type filtersSent struct {
-	grpc.ClientStream
-	mu  *sync.Mutex
-	all *[]*bigtablepb.RowFilter
+	mu  sync.Mutex
+	all []*bigtablepb.RowFilter
 }
 
-func (s *filtersSent) SendMsg(m any) error {
+func (s *filtersSent) record(m any) {
 	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
 		s.mu.Lock()
-		*s.all = append(*s.all, r.GetFilter())
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, r.GetFilter())
 	}
-	return s.ClientStream.SendMsg(m)
 }
 
 // onSSD counts the filters since the last call, and those that select timestamps from a time on.
 func (s *filtersSent) onSSD(since time.Time) (ssd, all int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range *s.all {
+	for _, f := range s.all {
 		if stampedFrom(f) >= codec.CeilMicros(since) {
 			ssd++
 		}
 	}
-	all, *s.all = len(*s.all), nil
+	all, s.all = len(s.all), nil
 	return ssd, all
 }
 
@@ -64,20 +59,6 @@ func stampedFrom(f *bigtablepb.RowFilter) int64 {
 	return from
 }
 
-// recorded returns a client whose filters are recorded.
-func recorded(t *testing.T, addr string, connect func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error)) (*bigtable.Client, *filtersSent) {
-	t.Helper()
-	out := &filtersSent{mu: &sync.Mutex{}, all: new([]*bigtablepb.RowFilter)}
-	client, err := connect(t.Context(), addr, grpc.WithStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := streamer(ctx, desc, cc, method, opts...)
-			return &filtersSent{s, out.mu, out.all}, err
-		}))
-	must(t, err)
-	t.Cleanup(func() { must(t, client.Close()) })
-	return client, out
-}
-
 // TestTier checks, on both paths, that reads of recent events, of windows and of newest events do not touch the tier.
 func TestTier(t *testing.T) {
 	const day, now = 86400, 43 * 86400
@@ -95,7 +76,8 @@ func TestTier(t *testing.T) {
 			tiered, of := *l, seriesOf(samples[0])
 			tiered.Table.Tier = codec.Tier(codec.MinTier)
 			for _, connect := range paths {
-				client, filters := recorded(t, bt.Addr, connect)
+				filters := new(filtersSent)
+				client := opened(t)(connect(t.Context(), bt.Addr, outside(hooked(readRows, filters.record, ignored))))
 				r := newReaderOf(client, &tiered, clockAt(now))
 				for what, read := range map[string]func() []string{
 					"events": func() []string { return made(t, r.Read(t.Context(), of, at(41*day+1), at(now)), rowText) },

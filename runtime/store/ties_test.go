@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -95,9 +96,7 @@ func TestTiesWithoutEvents(t *testing.T) {
 			}
 			for query, q := range tickQueries() {
 				events := readOf(t.Context(), r, q, seriesOf(sample{}), at(0), at(60), ReadOptions{LatestOnly: true})
-				if got := strings.Join(made(t, events, tickText), " "); got != want {
-					t.Errorf("%s, %d events: %s: %s, want %s", path, n, query, got, want)
-				}
+				assert.Same(t, want, strings.Join(made(t, events, tickText), " "), path, n, query)
 			}
 			for limit := range len(all) {
 				o := ReadOptions{NewestFirst: true, Limit: limit}

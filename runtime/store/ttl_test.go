@@ -74,40 +74,6 @@ func metrics() *mappingOf[sample] {
 	return l
 }
 
-// mortal is a sample that specifies how long it lives.
-type mortal struct {
-	sample
-	Class     int
-	ExpiresAt time.Time
-}
-
-// mortals returns a mapping of samples that specify how long they live, by class with a family each, or by expiry.
-func mortals(l *mappingOf[sample]) *mappingOf[mortal] {
-	classes := l.Table.hasClasses()
-	return &mappingOf[mortal]{
-		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision,
-		Time:    func(e *mortal) *time.Time { return &e.Time },
-		Check:   func(e *mortal) error { return l.Check(&e.sample) },
-		Put:     func(e *mortal, c *eventCells) { l.Put(&e.sample, c) },
-		series:  seriesValues[mortal]{of: func(e *mortal, to []any) []any { return append(to, &e.Series) }},
-		Set:     func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
-		Missing: func(e *mortal, column int) error { return l.Missing(&e.sample, column) },
-		TTLFields: func(e *mortal) TTLFields {
-			if classes {
-				return TTLFields{Class: &e.Class}
-			}
-			return TTLFields{ExpiresAt: &e.ExpiresAt}
-		},
-	}
-}
-
-// classFamilies returns the families of class 1, which keeps an hour, and class 2, which keeps a day.
-func classFamilies() []Family {
-	short, long := aged("short", time.Hour), aged("long", 24*time.Hour)
-	short.Class, long.Class = 1, 2
-	return []Family{short, long}
-}
-
 // serve starts a server with the tables of mappings.
 func serve[E any](t *testing.T, mappings ...*mappingOf[E]) *storetest.Bigtable {
 	t.Helper()
@@ -183,69 +149,32 @@ func same(t *testing.T, want, got any) {
 
 // A row of a single event is replaced entirely in all classes, with other timestamps and unknown columns.
 func TestRowOfClassIsReplacedEntirely(t *testing.T) {
-	base := singles()
-	base.Table.Families = classFamilies()
-	l := mortals(base)
-	bt := serve(t, l)
-	row := fmt.Sprintf("s#%013d", day0.UnixMilli())
-	for _, family := range []string{"short", "long"} {
-		setCell(t, bt.Client, "singles", row, family, "v.1", at(60), binary.BigEndian.AppendUint64(nil, 8))
-		setCell(t, bt.Client, "singles", row, family, "of an older schema", at(0), nil)
+	l := classed(singles())
+	bt, row := newBigtable(t, l), fmt.Sprintf("s#%013d", day0.UnixMilli())
+	for _, f := range l.Table.Families {
+		setCell(t, bt.Client, l.Table.ID, row, f.Name, "v.1", at(60), binary.BigEndian.AppendUint64(nil, 8))
+		setCell(t, bt.Client, l.Table.ID, row, f.Name, "of an older schema", at(0), nil)
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
-	same(t, map[string]int{"short:v.1": 1}, storedColumnsOf(t, bt.Client, "singles"))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).Write(t.Context(), sample{Series: "s", Time: at(0), Class: 1}))
+	same(t, map[string]int{"z:v.1": 1}, storedColumnsOf(t, bt.Client, l.Table.ID))
 }
 
 // Two writes of an event keep their order even if the row continues in another request.
 func TestClassesAcrossRequests(t *testing.T) {
-	for _, base := range []*mappingOf[sample]{days(), singles()} {
-		base.Table.Families = classFamilies()
-		l := mortals(base)
-		bt := serve(t, l)
+	for _, l := range []*mappingOf[sample]{classed(days()), classed(singles())} {
+		bt := newBigtable(t, l)
 		large := make([]byte, 2<<20)
-		var events []mortal
+		var events []sample
 		for i := range 5 {
-			events = append(events, mortal{sample: sample{Series: "s", Time: at(0), Value: uint64(i), Note: large}, Class: 1 + i%2})
+			events = append(events, sample{Series: "s", Time: at(0), Value: uint64(i), Note: large, Class: 1 + i%2})
 		}
-		events = append(events, mortal{sample: sample{Series: "s", Time: at(0), Value: 9}, Class: 2})
+		events = append(events, sample{Series: "s", Time: at(0), Value: 9, Class: 2})
 		requests := 0
 		o := writeAt(0)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
-		must(t, newWriterOf(bt.Client, []*mappingOf[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
-		if requests < 3 {
-			t.Errorf("%d requests: the row went on in no other", requests)
-		}
-		same(t, map[string]int{"long:v.1": 1}, storedColumnsOf(t, bt.Client, l.Table.ID))
-	}
-}
-
-// A rule keeps young cells, and the newest ones of each bucket, counted before the range is selected.
-func TestRanks(t *testing.T) {
-	for _, tt := range []struct {
-		versions, seconds int // between events
-		now, to           int
-		after             string // the value after which the age passes
-		want              string
-	}{
-		{2, 600, 3000, 9000, "", "012345"}, {2, 600, 5100, 9000, "", "345"}, {2, 600, 90000, 9000, "", "45"}, {2, 600, 90000, 2700, "", "4"}, {2, 600, 90000, 2400, "", ""},
-		{2, 600, 3000, 9000, "0", "045"}, {2, 600, 3000, 9000, "2", "01245"}, {2, 600, 3000, 9000, "4", "012345"},
-		{2, 600, 3000, 600, "0", "0"}, {2, 600, 3000, 2400, "0", "0"}, {2, 600, 3000, 3000, "0", "04"}, {1, 43200, 0, 864000, "0", "0135"},
-	} {
-		l := days()
-		l.Table.Families = []Family{oldAndMany("f.1", tt.versions)}
-		r, _ := stored(t, l, tt.seconds, numbered(6)...)
-		now := at(tt.now)
-		r.reader.options.Now = func() time.Time { return now }
-		got := ""
-		for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(tt.to)) {
-			must(t, err)
-			if got += sampleText(e); sampleText(e) == tt.after {
-				now = at(864000)
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%+v: got %q", tt, got)
-		}
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
+		assert.Same(t, true, requests > 2, "the row goes on in others")
+		same(t, map[string]int{"y:v.1": 1}, storedColumnsOf(t, bt.Client, l.Table.ID))
 	}
 }
 
@@ -307,9 +236,7 @@ func TestNoRequestIfNothingIsLive(t *testing.T) {
 			same(t, counts{}, *c)
 		}
 		read(t, r, day0, at(86400-2*3600).Add(time.Millisecond), ReadOptions{})
-		if c.Requests == 0 {
-			t.Errorf("%s: no request, although one event may be alive", l.Table.ID)
-		}
+		assert.Same(t, true, c.Requests > 0, l.Table.ID, "one event may be alive")
 	}
 }
 

@@ -119,11 +119,6 @@ func (l *mappingOf[E]) Periods() []*mappingOf[E] { return append([]*mappingOf[E]
 // columnsOf are the Columns of events of type E, with slices in C.
 type columnsOf[E, C any] struct{ columns *Columns }
 
-// newColumnsOf returns columns.
-func newColumnsOf[E, C any](at func(e any, index int) any, parts ...Part) *columnsOf[E, C] {
-	return &columnsOf[E, C]{NewColumns[E, C](at, parts...)}
-}
-
 // Append appends an event to the slices of c.
 func (cs *columnsOf[E, C]) Append(c *C, e *E) { cs.columns.Append(c, e) }
 
@@ -176,11 +171,6 @@ func readSeries[S, E any](ctx context.Context, r *readerOf[E], of Selection, fro
 
 // specOf is a window.Spec of windows of type W.
 type specOf[S, W any] struct{ spec *window.Spec }
-
-// newSpecOf is window.NewSpec.
-func newSpecOf[S, W any](parts ...window.Part) *specOf[S, W] {
-	return &specOf[S, W]{window.NewSpec[S, W](parts...)}
-}
 
 // readWindows is Reader.Windows.
 func readWindows[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of Selection, from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -42,30 +40,19 @@ func TestAuthorizedViews(t *testing.T) {
 				w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks})
 				r := newReaderOf(client, l, ReaderOptions{Hooks: hooks, Now: func() time.Time { return day0 }})
 				must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
-				if n := len(made(t, r.Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9)), sampleText)); n != 2 {
-					t.Errorf("%d events of the series in the view", n)
-				}
-				if n := len(made(t, r.Read(t.Context(), seriesOf(sample{Series: "b"}), day0, at(9)), sampleText)); n != 0 {
-					t.Errorf("%d events of a series that is not in the view", n)
+				for series, n := range map[string]int{"a": 2, "b": 0} { // the view has a
+					of := seriesOf(sample{Series: series})
+					assert.Same(t, n, len(made(t, r.Read(t.Context(), of, day0, at(9)), sampleText)), "read", series)
+					got, err := newWriterOf(client, []*mappingOf[sample]{l}).DeleteAll(t.Context(), of)
+					must(t, err)
+					assert.Same(t, n, got.Events(), "deleted", series)
 				}
 				if name == "wire" && ordinary > 0 || requests == 0 {
 					t.Errorf("%d of %d requests do not take the wire path", ordinary, requests)
 				}
-				var failed *WriteError
-				err := w.Write(t.Context(), sample{Series: "b", Time: at(1)})
-				if !errors.As(err, &failed) || status.Code(failed.Failures[0].Err) != codes.PermissionDenied {
-					t.Errorf("writing to a row that is not in the view: %v", err)
-				}
-				got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
-				if err != nil || got.Events() != 2 {
-					t.Errorf("deleting: %v, %v", got, err)
-				}
-				if got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "b"})); err != nil || got.Events() != 0 {
-					t.Errorf("deleting what is not in the view: %v, %v", got, err)
-				}
-				if n := storedCells(t, s, l.Table.ID); n == 0 {
-					t.Error("the series that is not in the view is gone")
-				}
+				failed := asError[*WriteError](t, w.Write(t.Context(), sample{Series: "b", Time: at(1)}))
+				same(t, codes.PermissionDenied, status.Code(failed.Failures[0].Err))
+				same(t, 1, storedCells(t, s, l.Table.ID)) // the event of b
 			})
 		}
 	}
@@ -84,14 +71,11 @@ func TestMissingAuthorizedView(t *testing.T) {
 		return "none"
 	})
 	must(t, newWriterOf(client, []*mappingOf[sample]{other}).Write(t.Context(), sample{Series: "a", Time: day0}))
-	var missing *MissingTableError
-	for _, err := range newReaderOf(client, l).Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9)) {
-		if !errors.As(err, &missing) || !strings.HasPrefix(missing.Error(), "the authorized view of table "+l.Table.ID+" does not exist: ") {
-			t.Error(err)
-		}
+	read := firstError(newReaderOf(client, l).Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9)))
+	write := newWriterOf(client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0})
+	for _, err := range []error{read, write} {
+		missing := asError[*MissingTableError](t, err)
+		assert.Contains(t, "the authorized view of table "+l.Table.ID+" does not exist: ", missing)
 	}
-	err := newWriterOf(client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0})
-	if missing == nil || !errors.As(err, &missing) || !slices.Equal(opened, []string{other.Table.ID, l.Table.ID, l.Table.ID}) {
-		t.Error(err, opened)
-	}
+	same(t, []string{other.Table.ID, l.Table.ID, l.Table.ID}, opened)
 }

@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -28,7 +29,7 @@ type sampleWindow struct {
 	Value  window.Int[uint64]
 }
 
-var sampleWindows = newSpecOf[string, sampleWindow](window.IntPart[uint64]("v.1", 7))
+var sampleWindows = &specOf[string, sampleWindow]{window.NewSpec[string, sampleWindow](window.IntPart[uint64]("v.1", 7))}
 
 // wholeText returns the text of a window, and whether it is inexact.
 func wholeText(w sampleWindow) string {
@@ -106,13 +107,10 @@ func TestWindowsRefuse(t *testing.T) {
 		for name, of := range map[string]Selection{"a series": seriesOf(sample{Series: "s"}), "no series": manySeriesOf([]sample{})} {
 			n := 0
 			for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of, at(0), c.to, c.width, c.options) {
-				if n++; !errors.Is(err, c.want) {
-					t.Errorf("%s: %v, want %v", name, err, c.want)
-				}
+				n++
+				assert.Is(t, c.want, err, name)
 			}
-			if n != 1 {
-				t.Errorf("%s: %v: %d windows", name, c.want, n)
-			}
+			assert.Same(t, 1, n, name, c.want)
 		}
 	}
 	for _, c := range []struct {
@@ -128,9 +126,7 @@ func TestWindowsRefuse(t *testing.T) {
 	}
 	for _, o := range []WindowOptions{{Limit: -1}, {Before: -time.Hour}} {
 		for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), o) {
-			if !isOptionsError(err) {
-				t.Error(o, err)
-			}
+			asError[*OptionsError](t, err, o)
 		}
 	}
 }
@@ -145,9 +141,7 @@ func TestWindowsFromYearZero(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d windows", n)
-	}
+	same(t, 1, n)
 }
 
 // everySample selects all samples.
