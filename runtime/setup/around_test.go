@@ -26,17 +26,13 @@ import (
 // startWith starts a server whose answers about tables a function changes.
 func startWith(t *testing.T, change func(*adminpb.Table)) *storetest.Bigtable {
 	t.Helper()
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(
-		func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			out, err := next(ctx, r)
-			if table, ok := out.(*adminpb.Table); ok && err == nil {
-				change(table)
-			}
-			return out, err
-		}))
-	must(t, err)
-	t.Cleanup(func() { _ = b.Close() })
-	return b
+	return serve(t, func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		out, err := next(ctx, r)
+		if table, ok := out.(*adminpb.Table); ok && err == nil {
+			change(table)
+		}
+		return out, err
+	})
 }
 
 // automated returns the policy of automated backups that are kept for some days.
@@ -94,11 +90,8 @@ func TestPlanAroundTables(t *testing.T) {
 					tt.change(table)
 				}
 			})
-			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{tt.table})
-			must(t, err)
-			plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{tt.table})
-			must(t, err)
-			same(t, "plan", plan.String(), tt.want)
+			settle(t, b, tt.table)
+			same(t, "plan", settle(t, b, tt.table).String(), tt.want)
 		})
 	}
 }
@@ -219,8 +212,7 @@ func TestAuthorizedViews(t *testing.T) {
 	} {
 		b := start(t)
 		o := setup.Options{TablePrefix: "x_"}
-		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{tt.table}, o)
-		must(t, err)
+		settle(t, b, tt.table, o)
 		conf := &bigtable.SubsetViewConf{FamilySubsets: tt.of, RowPrefixes: [][]byte{{}}}
 		must(t, b.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: "x_t", AuthorizedViewID: "v", AuthorizedView: conf}))
 		found, err := setup.Views(t.Context(), b.Admin, nil, "", []store.Table{tt.table, {ID: "none"}}, o)

@@ -109,9 +109,7 @@ func TestSetupBundle(t *testing.T) {
 // replaced, as if the .proto file had been uploaded by hand under another path.
 func TestSetupBundleOfOthers(t *testing.T) {
 	b := start(t)
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, b, small)
 	a, at := column{"a", 1, integers}, column{"at", 3, times}
 	create := func(id string, descriptors []byte) {
 		t.Helper()
@@ -190,9 +188,7 @@ func TestSetupBundleRaces(t *testing.T) {
 	}
 	a, s, z := column{"a", 1, integers}, column{"s", 2, strs}, column{"z", 9, strs}
 	table.Bundle = of(a)
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, b, table)
 	table.Bundle = of(a, s)
 	raced := &racing{AdminClient: b.Admin}
 	raced.before = func() error {

@@ -67,13 +67,7 @@ func newGated(t *testing.T, b *storetest.Bigtable) *gated {
 		}
 		return next(ctx, desc, conn, method, opts...)
 	}
-	options := []grpc.DialOption{grpc.WithChainUnaryInterceptor(unary), grpc.WithChainStreamInterceptor(stream)}
-	var err error
-	if g.admin, err = storetest.ConnectAdmin(t.Context(), b.Addr, options...); err == nil {
-		g.client, err = storetest.ConnectPlain(t.Context(), b.Addr, options...)
-	}
-	must(t, err)
-	t.Cleanup(func() { _, _ = g.admin.Close(), g.client.Close() })
+	g.admin, g.client = clientsOf(t, b, grpc.WithChainUnaryInterceptor(unary), grpc.WithChainStreamInterceptor(stream))
 	return g
 }
 
@@ -96,9 +90,7 @@ func race(t *testing.T, processes []*gated, builds []build, table string, next f
 		}
 	}
 	for i, b := range builds {
-		own := laidOut(b.layout)
-		own.ID = table
-		p := processes[i]
+		own, p := placed(table, b.layout), processes[i]
 		go func() {
 			_, errs[i] = setup.Setup(t.Context(), p.admin, p.client, []store.Table{own}, setup.Options{Allow: b.allow})
 			p.ready <- false
@@ -151,16 +143,14 @@ func afterRace(t *testing.T, b *storetest.Bigtable, builds []build, table string
 	}
 	won := ""
 	for _, next := range builds {
-		own := laidOut(next.layout)
-		own.ID = table
+		own := placed(table, next.layout)
 		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
 		names := refused(err)
 		switch {
 		case err == nil && won == "" && (len(winners) == 0 || winners[next.layout]), err == nil && won == next.layout:
 			won = next.layout
 		case len(names) == 1 && names[0] == "unfinished_layout:"+table+"/m" && len(winners) == 0 && won == "":
-			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}, setup.Options{Allow: names})
-			assert.Is(t, nil, err)
+			settle(t, b, own, setup.Options{Allow: names})
 			won = next.layout
 		case len(names) == 1 && (names[0] == "other_layout:"+table+"/m" || names[0] == "older_layout:"+table+"/m") && next.layout != won:
 		default:
@@ -208,9 +198,7 @@ func TestUnfinishedLayout(t *testing.T) {
 	b := start(t)
 	set(t, b, daily) // for the table of the history
 	before(t, b, "t0", daily, 2, newGated(t, b))
-	own := laidOut(hourly)
-	own.ID = "t0"
-	_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+	_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{placed("t0", hourly)})
 	assert.Same(t, []string{"unfinished_layout:t0/m"}, refused(err))
 }
 
@@ -263,12 +251,9 @@ func TestClaimsWithKills(t *testing.T) {
 // before leaves a table as it may be when setups begin: 0 new, 1 deleted, 2 unfinished.
 func before(t *testing.T, b *storetest.Bigtable, table, layout string, how int, p *gated) {
 	t.Helper()
-	own := laidOut(layout)
-	own.ID = table
 	switch how {
 	case 1:
-		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
-		must(t, err)
+		settle(t, b, placed(table, layout))
 		must(t, b.Admin.DeleteTable(t.Context(), table))
 	case 2:
 		requests := 0

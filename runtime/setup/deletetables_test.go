@@ -158,8 +158,7 @@ func TestDeleteFamily(t *testing.T) {
 	now := []store.Table{laidOut(since(daysAgo(60), hourly))}
 	for _, layout := range []string{hourly, hourly + mem} {
 		set(t, b, layout)
-		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, setup.Options{DryRun: true})
-		must(t, err)
+		plan := settle(t, b, laidOut(layout), setup.Options{DryRun: true})
 		found, err := setup.ExamineUnmanaged(t.Context(), b.Admin, b.Client, plan.Unmanaged)
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
@@ -183,10 +182,7 @@ func TestDeleteFamily(t *testing.T) {
 func TestExamineUnmanaged(t *testing.T) {
 	b := start(t)
 	for id, layout := range map[string]string{"x_old": until(daysAgo(60), daily), "x_new": until(daysAgo(5), daily), "x_other": daily} {
-		table := laidOut(layout)
-		table.ID = id
-		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
-		must(t, err)
+		settle(t, b, placed(id, layout))
 	}
 	must(t, b.Admin.CreateTable(t.Context(), "x_theirs"))
 	show := func(removed ...string) string {
@@ -218,10 +214,7 @@ func TestDeleteTablesInterrupted(t *testing.T) {
 				b := start(t)
 				set(t, b, byTime(since(daysAgo(60), hourly), until(daysAgo(60), strings.ReplaceAll(daily, "family m", "family n"))))
 				for _, id := range []string{"old1", "old2"} {
-					table := laidOut(until(daysAgo(60), daily))
-					table.ID = id
-					_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
-					must(t, err)
+					settle(t, b, placed(id, until(daysAgo(60), daily)))
 				}
 				m := &meddler{on: func(call int, _ string, invoke func() error) error { return fault(call, step, invoke) }}
 				admin, client := m.clients(t, b)

@@ -63,7 +63,7 @@ func TestSetupFaults(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(n, " ", call, " ", status.Code(k.err), " ", k.done, " ", k.endless), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { exploreFault(t, show(all), n, call, k) })
+				synctest.Test(t, func(t *testing.T) { exploreFault(t, whole, show(all), n, k) })
 			})
 		}
 	}
@@ -72,9 +72,9 @@ func TestSetupFaults(t *testing.T) {
 // changes reports whether a call is to change something.
 func changes(call string) bool { return !strings.HasPrefix(call, "info ") }
 
-// exploreFault lets the n-th call fail.
-func exploreFault(t *testing.T, all []string, n int, call string, k kindOfFault) {
-	f, failed := unexplored(), 0
+// exploreFault lets the n-th call of a whole setup, which makes all changes, fail.
+func exploreFault(t *testing.T, whole *fake, all []string, n int, k kindOfFault) {
+	f, failed, call := unexplored(), 0, whole.calls[n]
 	fault := func(c string) error {
 		if len(f.calls) == n+1 || k.endless && failed > 0 && c == call {
 			failed++
@@ -125,14 +125,7 @@ func exploreFault(t *testing.T, all []string, n int, call string, k kindOfFault)
 	if code := status.Code(k.err); k.done && k.passes() && !strings.HasPrefix(call, "update ") && (len(missing) > 0) != (code == codes.Aborted) {
 		t.Errorf("what may have been done is counted, as long as nobody knows who did it, but not what somebody else did: %v", missing)
 	}
-	same(t, "tables", fmt.Sprint(f.tables), fmt.Sprint(finished()))
-}
-
-// finished returns the tables after setup.
-func finished() map[string]map[string]bigtable.GCPolicy {
-	f := unexplored()
-	_, _ = setup.Setup(context.Background(), f, nil, explored)
-	return f.tables
+	same(t, "tables", fmt.Sprint(f.tables), fmt.Sprint(whole.tables))
 }
 
 // Another process changes a table between the requests of setup. What it has made is not made again, and setup

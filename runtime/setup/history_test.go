@@ -46,12 +46,26 @@ func laidOut(layout string) store.Table {
 	return t
 }
 
+// placed is laidOut with another ID.
+func placed(id, layout string) store.Table {
+	t := laidOut(layout)
+	t.ID = id
+	return t
+}
+
+// settle sets up a table, and ends the test if that fails.
+func settle(t *testing.T, b *storetest.Bigtable, table store.Table, o ...setup.Options) setup.Plan {
+	t.Helper()
+	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o...)
+	must(t, err)
+	return plan
+}
+
 // set sets up tables one after the other, as one build after the other does.
 func set(t *testing.T, b *storetest.Bigtable, layouts ...string) {
 	t.Helper()
 	for _, layout := range layouts {
-		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)})
-		must(t, err)
+		settle(t, b, laidOut(layout))
 	}
 }
 
@@ -113,10 +127,7 @@ func TestHistoryOfNewTable(t *testing.T) {
 	b := start(t)
 	table := laidOut(daily)
 	walkHistory(t, b, table, append(slices.Clone(historyMade), made(table)...), recordedAs(daily))
-	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
-	if want := (setup.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); err != nil || len(plan.Recorded) != 1 || plan.Recorded[0] != want {
-		t.Errorf("%v, recorded %v, want %v", err, plan.Recorded, want)
-	}
+	same(t, "recorded", settle(t, b, table).Recorded, []setup.RecordedLayout{{Table: "t", Family: "m", Number: 1, Layout: daily}})
 	if unknown, err := setup.UnknownTables(t.Context(), b.Admin, []store.Table{table}); err != nil || len(unknown) > 0 {
 		t.Error("unknown tables", unknown, err)
 	}
@@ -203,10 +214,9 @@ func TestHistoryOfChanges(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)
 			set(t, b, tt.builds...)
-			plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)}, setup.Options{DryRun: true})
-			must(t, err)
+			plan := settle(t, b, laidOut(tt.layout), setup.Options{DryRun: true})
 			before := history(t, b)
-			_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)})
+			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)})
 			if refused := len(plan.Refused()) > 0; refused != (err != nil) {
 				t.Fatal(err)
 			} else if refused {
@@ -224,9 +234,7 @@ func TestHistoryOfOlderBuild(t *testing.T) {
 	set(t, b, daily)
 	allow := func(layout, name string) {
 		t.Helper()
-		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, setup.Options{Allow: []string{name}}); err != nil {
-			t.Fatal(err)
-		}
+		settle(t, b, laidOut(layout), setup.Options{Allow: []string{name}})
 	}
 	allow(hourly, "other_layout:t/m")
 	allow(weekly, "other_layout:t/m")
@@ -264,8 +272,7 @@ func TestHistoryOfExistingTable(t *testing.T) {
 func TestHistoryOfSharedTable(t *testing.T) {
 	b := start(t)
 	set(t, b, daily)
-	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(foreign)})
-	must(t, err)
+	plan := settle(t, b, laidOut(foreign))
 	same(t, "changes", show(plan), []string{"~ layout of family other of table t (the schema is new in the table)", "+ family other of table t: max_age 30d"})
 	set(t, b, daily)
 	both := []store.Table{laidOut(daily), laidOut(foreign)}
@@ -277,7 +284,7 @@ func TestHistoryOfSharedTable(t *testing.T) {
 			t.Error(plan)
 		}
 	}
-	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(strings.Replace(foreign, "unix_s", "unix_ms", 1)), laidOut(daily)})
+	_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(strings.Replace(foreign, "unix_s", "unix_ms", 1)), laidOut(daily)})
 	same(t, "refused", refused(err), []string{"other_layout:t/other"})
 	v1 := "btgen layout v1\n"
 	same(t, "history", history(t, b), []string{
@@ -355,16 +362,21 @@ func (m *meddler) unary(ctx context.Context, method string, req, reply any, conn
 	return m.on(call, method, invoke)
 }
 
+// clientsOf returns further clients of a server.
+func clientsOf(t *testing.T, b *storetest.Bigtable, o ...grpc.DialOption) (*bigtable.AdminClient, *bigtable.Client) {
+	t.Helper()
+	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, o...)
+	must(t, err)
+	client, err := storetest.ConnectPlain(t.Context(), b.Addr, o...)
+	must(t, err)
+	t.Cleanup(func() { _, _ = admin.Close(), client.Close() })
+	return admin, client
+}
+
 // clients returns clients with the calls of the meddler.
 func (m *meddler) clients(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *bigtable.Client) {
 	t.Helper()
-	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(m.unary))
-	must(t, err)
-	t.Cleanup(func() { _ = admin.Close() })
-	client, err := storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(m.unary))
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return admin, client
+	return clientsOf(t, b, grpc.WithChainUnaryInterceptor(m.unary))
 }
 
 // steps are the calls of a setup that change something: the table of the history, an entry, and
@@ -380,17 +392,15 @@ func steps(t *testing.T, f func(t *testing.T, step int, b *storetest.Bigtable, w
 					want = laidOut(daily + "; family n: events")
 				}
 				f(t, step+1, b, want)
-				_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{want})
-				must(t, err, "repeated:")
-				plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{want}, setup.Options{DryRun: true})
-				if err != nil || !plan.Empty() {
-					t.Error("still to do:", plan, err)
+				settle(t, b, want)
+				if plan := settle(t, b, want, setup.Options{DryRun: true}); !plan.Empty() {
+					t.Error("still to do:", plan)
 				}
-				entries := recordedAs(want.Layout)
-				if existing {
-					entries = recordedAs(daily, want.Layout)
+				entries := []string{daily, want.Layout}
+				if !existing {
+					entries = entries[1:]
 				}
-				same(t, "history", history(t, b), entries)
+				same(t, "history", history(t, b), recordedAs(entries...))
 			})
 		}
 	}
@@ -460,9 +470,7 @@ func TestHistoryLateCopies(t *testing.T) {
 		before := wholeHistory(t, b)
 		late.Again()
 		same(t, "history", wholeHistory(t, b), before)
-		newer := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
-		_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{newer})
-		must(t, err)
+		settle(t, b, laidOut(byTime(since(newYear, hourly), until(newYear, daily))))
 		before = wholeHistory(t, b)
 		late.Again()
 		same(t, "history after another build", wholeHistory(t, b), before)
@@ -517,36 +525,38 @@ func TestHistoryOfRestoredTable(t *testing.T) {
 	table := laidOut(daily)
 	table.DeletionProtection = bigtable.Protected
 	must(t, b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"m": {}}}))
-	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, setup.Options{DryRun: true})
-	if err != nil || len(plan.Refused()) != 1 || strings.Contains(plan.String(), reason) {
-		t.Errorf("a table of others: %v, %v", plan, err)
+	dry, allow := setup.Options{DryRun: true}, setup.Options{Allow: []string{"shorter_age:t/m"}}
+	if plan := settle(t, b, table, dry); len(plan.Refused()) != 1 || strings.Contains(plan.String(), reason) {
+		t.Errorf("a table of others: %v", plan)
 	}
-	allow := setup.Options{Allow: []string{"shorter_age:t/m"}}
-	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, allow)
-	must(t, err)
+	settle(t, b, table, allow)
 	// As after a restore.
 	must(t, b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Unprotected))
 	must(t, b.Admin.SetGCPolicy(t.Context(), "t", "m", bigtable.NoGcPolicy()))
-	plan, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, setup.Options{DryRun: true})
-	if refused := plan.Refused(); err != nil || len(refused) != 1 || refused[0].Name() != "shorter_age:t/m" || !strings.Contains(refused[0].String(), reason) {
-		t.Errorf("a restored table: %v, %v", plan, err)
+	refused := settle(t, b, table, dry).Refused()
+	if len(refused) != 1 || refused[0].Name() != "shorter_age:t/m" || !strings.Contains(refused[0].String(), reason) {
+		t.Errorf("a restored table: %v", refused)
 	}
-	if plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, allow); err != nil || len(plan.Changes) != 2 {
-		t.Errorf("changed %v, %v", plan, err)
+	if plan := settle(t, b, table, allow); len(plan.Changes) != 2 {
+		t.Errorf("changed %v", plan)
 	}
-	if plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil || !plan.Empty() {
-		t.Errorf("left %v, %v", plan, err)
+	if plan := settle(t, b, table); !plan.Empty() {
+		t.Errorf("left %v", plan)
 	}
 }
 
 var must = assert.Must
 
+// edge is newYear.
+var edge = time.Date(2927, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// at returns options with a clock.
+func at(now time.Time) setup.Options { return setup.Options{Now: func() time.Time { return now }} }
+
 // TestHistoryOfBegunLayout adds a layout by time at all times before and after its beginning: to a
 // table that has the one before it, with and without a history, and to one that does not exist,
 // which holds no events.
 func TestHistoryOfBegunLayout(t *testing.T) {
-	edge, err := time.Parse(time.RFC3339, newYear)
-	must(t, err)
 	table := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
 	for _, tt := range []struct {
 		name    string
@@ -564,21 +574,18 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)
 			for _, o := range tt.before {
-				_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, o)
-				must(t, err)
+				settle(t, b, laidOut(daily), o)
 			}
-			o := setup.Options{Now: func() time.Time { return tt.now }}
+			o := at(tt.now)
 			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
 			names := refused(err)
 			if want := []string{"begun_layout:t/m"}; tt.refused != slices.Equal(names, want) || !tt.refused && err != nil {
 				t.Fatalf("refused %q, %v", names, err)
 			}
 			o.Allow = names
-			_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
-			must(t, err)
-			o.Allow, o.Now = nil, func() time.Time { return edge.Add(100 * day) } // it is known from now on
-			if plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil || !plan.Empty() {
-				t.Fatal(plan, err)
+			settle(t, b, table, o)
+			if plan := settle(t, b, table, at(edge.Add(100*day))); !plan.Empty() { // it is known from now on
+				t.Fatal(plan)
 			}
 		})
 	}
@@ -587,12 +594,7 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 // TestHistoryOfWithdrawnLayout withdraws a layout by time before and after it has begun: only before, the refusal says how.
 func TestHistoryOfWithdrawnLayout(t *testing.T) {
 	b := start(t)
-	edge, err := time.Parse(time.RFC3339, newYear)
-	must(t, err)
-	at := func(now time.Time) setup.Options { return setup.Options{Now: func() time.Time { return now }} }
-	planned := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
-	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{planned}, at(edge.Add(-time.Hour)))
-	must(t, err)
+	settle(t, b, laidOut(byTime(since(newYear, hourly), until(newYear, daily))), at(edge.Add(-time.Hour)))
 	for _, now := range []time.Time{edge.Add(-time.Second), edge} {
 		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, at(now))
 		if same(t, "refused", refused(err), []string{"older_layout:t/m"}); strings.Contains(err.Error(), "is withdrawn") != now.Before(edge) {
@@ -630,18 +632,16 @@ func (t unsampledTable) SampleRowKeys(ctx context.Context) ([]string, error) {
 // TestHistoryOfSearchedLayout begins a layout by time later, in a table that cannot be searched for events that it would hide: nobody
 // knows whether there are some. TestScripts searches tables that have some.
 func TestHistoryOfSearchedLayout(t *testing.T) {
-	edge, err := time.Parse(time.RFC3339, newYear)
-	must(t, err)
 	tables := store.Tables([]*store.Mapping{{Table: laidOut(since(newYear, hourly)), Since: edge, Older: []*store.Mapping{{Table: laidOut(until(newYear, daily))}}}})
 	for _, tt := range []struct {
 		wait bool
 		says string
 	}{{false, "no sampling"}, {true, "it took longer than 1s"}} {
 		b := start(t)
-		_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)})
-		must(t, err)
-		client, o := unsampled{b.Client, tt.wait}, setup.Options{Now: func() time.Time { return edge.Add(-time.Hour) }, Timeout: time.Second}
-		_, err = setup.Setup(t.Context(), b.Admin, client, tables, o)
+		settle(t, b, laidOut(daily))
+		client, o := unsampled{b.Client, tt.wait}, at(edge.Add(-time.Hour))
+		o.Timeout = time.Second
+		_, err := setup.Setup(t.Context(), b.Admin, client, tables, o)
 		if same(t, "refused", refused(err), []string{"later_events:t/m"}); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%v, want %q", err, tt.says)
 		}

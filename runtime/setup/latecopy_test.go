@@ -25,7 +25,7 @@ import (
 // copying returns an admin client of which a request that changes something is executed once more.
 func copying(t *testing.T, b *storetest.Bigtable, late *latecopy.Copy) *bigtable.AdminClient {
 	t.Helper()
-	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(
+	admin, _ := clientsOf(t, b, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			if name := method[strings.LastIndexByte(method, '/')+1:]; !strings.HasPrefix(name, "Get") && !strings.HasPrefix(name, "List") {
 				late.Count(name, func() {
@@ -34,8 +34,6 @@ func copying(t *testing.T, b *storetest.Bigtable, late *latecopy.Copy) *bigtable
 			}
 			return next(ctx, method, req, reply, conn, opts...)
 		}))
-	must(t, err)
-	t.Cleanup(func() { _ = admin.Close() })
 	return admin
 }
 

@@ -9,28 +9,23 @@ import (
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"cloud.google.com/go/bigtable/bttest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// serve starts an in-memory server with an interceptor, and returns an admin client.
-func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminClient {
+// serve starts an in-memory server with an interceptor.
+func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *storetest.Bigtable {
 	t.Helper()
-	server, err := bttest.NewServer("127.0.0.1:0", grpc.ChainUnaryInterceptor(intercept))
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(intercept))
 	must(t, err)
-	t.Cleanup(server.Close)
-	admin, err := storetest.ConnectAdmin(t.Context(), server.Addr)
-	must(t, err)
-	t.Cleanup(func() { _ = admin.Close() })
-	return admin
+	t.Cleanup(func() { _ = b.Close() })
+	return b
 }
 
 // An error of a replicated instance is explained, and setup continues with the
@@ -39,16 +34,15 @@ func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminC
 func TestSetupOfReplicatedTable(t *testing.T) {
 	var strict atomic.Bool
 	var failure atomic.Uint32 // its code
-	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	b := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		modify, ok := req.(*adminpb.ModifyColumnFamiliesRequest)
 		if ok && strict.Load() && modify.GetModifications()[0].GetUpdate() != nil && !modify.GetIgnoreWarnings() {
 			return nil, status.Error(codes.Code(failure.Load()), "cannot relax the rule")
 		}
 		return next(ctx, req)
 	})
-	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{small}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small})
+	must(t, err)
 	strict.Store(true)
 	other := store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(365 * day)}, {Name: "b", GC: versions(2)}, {Name: "c"}}}
 	explanation := func(family string) string {
@@ -56,7 +50,7 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 	}
 	for _, code := range []codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.PermissionDenied} {
 		failure.Store(uint32(code))
-		_, err := setup.Setup(t.Context(), admin, nil, []store.Table{other, {ID: "u"}})
+		_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{other, {ID: "u"}})
 		want := ""
 		for _, family := range []string{"a", "b"} {
 			want += "\nchanging the rule of family " + family + " of table t: rpc error: code = " + code.String() + " desc = cannot relax the rule"
@@ -69,7 +63,7 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 		}
 	}
 	for _, allow := range []setup.Options{{Allow: []string{"ignore_warnings:t/a"}}, {Allow: []string{"ignore_warnings:t/b"}}} {
-		if plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{other}, allow); len(plan.Changes) != 1 || (err == nil) != (allow.Allow[0] == "ignore_warnings:t/b") {
+		if plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{other}, allow); len(plan.Changes) != 1 || (err == nil) != (allow.Allow[0] == "ignore_warnings:t/b") {
 			t.Errorf("changed %v, error %v", plan, err)
 		}
 	}
@@ -138,7 +132,7 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 func TestSetupWithoutInstance(t *testing.T) {
 	for name, list := range map[string]codes.Code{"may list": codes.NotFound, "may not list": codes.PermissionDenied} {
 		t.Run(name, func(t *testing.T) {
-			admin := serve(t, func(_ context.Context, req any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+			b := serve(t, func(_ context.Context, req any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 				switch req.(type) {
 				case *adminpb.ListTablesRequest:
 					return nil, status.Error(list, "Instance not found: projects/p/instances/nowhere")
@@ -148,24 +142,24 @@ func TestSetupWithoutInstance(t *testing.T) {
 				t.Errorf("sent %T", req)
 				return nil, status.Error(codes.NotFound, "Instance not found")
 			})
-			plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
+			plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small})
 			if missing, ok := errors.AsType[*setup.InstanceError](err); !ok || status.Code(missing.Err) != codes.NotFound || !plan.Empty() {
 				t.Errorf("plan %s, error %v", plan, err)
 			}
-			_, err = setup.UnknownTables(t.Context(), admin, nil)
+			_, err = setup.UnknownTables(t.Context(), b.Admin, nil)
 			if _, ok := errors.AsType[*setup.InstanceError](err); ok != (list == codes.NotFound) {
 				t.Error(err)
 			}
 		})
 	}
 	// If only tables are missing, a user who may not list them can still create them.
-	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	b := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if _, ok := req.(*adminpb.ListTablesRequest); ok {
 			return nil, status.Error(codes.PermissionDenied, "no")
 		}
 		return next(ctx, req)
 	})
-	if plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small}); err != nil || len(plan.Changes) != 3 {
+	if plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small}); err != nil || len(plan.Changes) != 3 {
 		t.Errorf("plan %s, error %v", plan, err)
 	}
 }
@@ -208,16 +202,7 @@ func TestSetupWaitsForItsTables(t *testing.T) {
 		}
 		return next(ctx, req)
 	}
-	server, err := bttest.NewServer("127.0.0.1:0", grpc.ChainUnaryInterceptor(hides))
-	must(t, err)
-	t.Cleanup(server.Close)
-	admin, err := storetest.ConnectAdmin(t.Context(), server.Addr)
-	must(t, err)
-	client, err := storetest.Connect(t.Context(), server.Addr)
-	must(t, err)
-	t.Cleanup(func() { _, _ = admin.Close(), client.Close() })
-	_, err = setup.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)})
-	assert.Is(t, nil, err)
+	set(t, serve(t, hides), daily)
 	if asked.Load() <= hidden {
 		t.Errorf("%d requests after the creation", asked.Load())
 	}

@@ -95,31 +95,29 @@ func show(plan setup.Plan) []string {
 
 // refused returns the names of the refused changes in an error.
 func refused(err error) []string {
-	var names []string
 	if e, ok := errors.AsType[*setup.RefusedError](err); ok {
-		for _, c := range e.Changes {
-			names = append(names, c.Name())
-		}
+		return namesOf(e.Changes)
 	}
-	return names
+	return nil
 }
 
 // unsettled returns the names of the remaining changes in an error.
 func unsettled(err error) []string {
-	var names []string
 	if e, ok := errors.AsType[*setup.VerifyError](err); ok {
-		for _, c := range e.Changes {
-			names = append(names, c.Name())
-		}
+		return namesOf(e.Changes)
+	}
+	return nil
+}
+
+func namesOf(changes []setup.Change) (names []string) {
+	for _, c := range changes {
+		names = append(names, c.Name())
 	}
 	return names
 }
 
 // same fails unless got equals want.
-func same(t interface {
-	Helper()
-	Errorf(format string, args ...any)
-}, what string, got, want any, opts ...cmp.Option) {
+func same(t assert.T, what string, got, want any, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -208,9 +206,7 @@ func (r *requests) intercept(ctx context.Context, method string, req, reply any,
 func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requests) {
 	t.Helper()
 	r := &requests{families: map[string]*adminpb.ColumnFamily{}, splits: map[string][]string{}}
-	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(r.intercept))
-	must(t, err)
-	t.Cleanup(func() { _ = admin.Close() })
+	admin, _ := clientsOf(t, b, grpc.WithChainUnaryInterceptor(r.intercept))
 	return admin, r
 }
 
@@ -334,7 +330,7 @@ func TestSetupRuleRoundTrip(t *testing.T) {
 // server that does not store it is not an error.
 func TestSetupRowKeySchema(t *testing.T) {
 	var sent []*adminpb.Type_Struct
-	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	b := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		switch r := req.(type) {
 		case *adminpb.CreateTableRequest:
 			sent = append(sent, r.Table.RowKeySchema)
@@ -358,7 +354,7 @@ func TestSetupRowKeySchema(t *testing.T) {
 		{without, ""},
 		{ordered, "+ row key schema of table u: host STRING, slot BYTES\n"},
 	} {
-		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{step.table})
+		plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{step.table})
 		if err != nil || !strings.HasSuffix(plan.String(), step.want) {
 			t.Errorf("%v, plan\n%swant one that ends with\n%s", err, plan, step.want)
 		}
@@ -620,16 +616,15 @@ func TestDrafts(t *testing.T) {
 		}
 	}
 	assert.Contains(t, "tables a, b are drafts, whose layout may still change; setup creates them only", &setup.DraftError{Tables: []string{"a", "b"}})
-	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables[:1]); err != nil || plan.Empty() {
-		t.Errorf("without drafts: %v, %v", plan, err)
+	creates := func(what string, tables []store.Table, o setup.Options) {
+		if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, o); err != nil || plan.Empty() {
+			t.Errorf("%s: %v, %v", what, plan, err)
+		}
 	}
-	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, setup.Options{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
-		t.Errorf("allowed: %v, %v", plan, err)
-	}
+	creates("without drafts", tables[:1], setup.Options{})
+	creates("allowed", tables, setup.Options{TablePrefix: "a_", AllowDrafts: true})
 	t.Setenv(store.EmulatorVariable, bt.Addr)
-	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, setup.Options{TablePrefix: "b_"}); err != nil || plan.Empty() {
-		t.Errorf("on an emulator: %v, %v", plan, err)
-	}
+	creates("on an emulator", tables, setup.Options{TablePrefix: "b_"})
 }
 
 // Class: a nil client that panics where it is used. All functions that take an admin client or a client are called with nil and

@@ -186,9 +186,7 @@ func TestSetupTierNotStored(t *testing.T) {
 	}
 	b := start(t)
 	table.Tier = codec.Tier(90 * day)
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table}); err != nil {
-		t.Fatal(err)
-	}
+	settle(t, b, table)
 	table.Tier = codec.Tier(60 * day)
 	_, err := setup.Setup(t.Context(), deaf{b.Admin}, nil, []store.Table{table})
 	same(t, "left", unsettled(err), []string{"tier:t"})
