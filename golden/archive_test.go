@@ -16,11 +16,7 @@ import (
 // TestArchiveEdits saves texts of few different lines as edits of each other: most lines have equal ones in wrong places.
 func TestArchiveEdits(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		assert.Must(t, os.WriteFile(path, []byte(text), 0o666))
-		return path
-	}
+	base, path := filepath.Join(dir, "base.txtar"), filepath.Join(dir, "a.txtar")
 	common := strings.Repeat("a line that both have\n", 20)
 	text := rapid.Custom(func(t *rapid.T) string {
 		line := rapid.SampledFrom([]string{"\n", "a\n", "b\n", " c\n", "-\n", "-- from\n", "+ to\n", "@@ -1 +1 @@\n"})
@@ -28,8 +24,8 @@ func TestArchiveEdits(t *testing.T) {
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		from, to := text.Draw(rt, "from"), text.Draw(rt, "to")
-		write("base.txtar", "-- s --\n-- want/x --\n"+from)
-		path := write("a.txtar", "-- s from base.txtar --\n")
+		writeFile(t, base, []byte("-- s --\n-- want/x --\n"+from))
+		writeFile(t, path, []byte("-- s from base.txtar --\n"))
 		assert.Must(rt, archive.Save(path, []txtar.File{{Name: "want/x", Data: []byte(to)}}))
 		saved, err := os.ReadFile(path)
 		assert.Must(rt, err)

@@ -155,9 +155,7 @@ func texts(files []txtar.File) map[string]string {
 func compile(t *testing.T, all []goldenCase) {
 	t.Helper()
 	const dir = "compile-cases"
-	if err := os.RemoveAll(dir); err != nil { // left by an interrupted run
-		t.Fatal(err)
-	}
+	assert.Must(t, os.RemoveAll(dir)) // left by an interrupted run
 	defer os.RemoveAll(dir)
 	changed := 0
 	for _, c := range all {
@@ -170,9 +168,7 @@ func compile(t *testing.T, all []goldenCase) {
 		for _, f := range result.Files {
 			path := filepath.Join(dir, name, filepath.FromSlash(f.Path))
 			assert.Must(t, os.MkdirAll(filepath.Dir(path), 0o777))
-			if err := os.WriteFile(path, f.Content, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, path, f.Content)
 		}
 	}
 	if changed == 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/gen"
@@ -29,13 +28,10 @@ func TestNeighbors(t *testing.T) {
 			a, err := archive.ParseFile(path)
 			assert.Must(t, err)
 			c := goldenCase{path, a}
-			got := c.neighbors(t)
-			if *update {
+			if got := c.neighbors(t); *update {
 				assert.Must(t, archive.Save(path, got))
-				return
-			}
-			if diff := cmp.Diff(texts(c.wanted()), texts(got)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
+			} else {
+				assert.Same(t, texts(c.wanted()), texts(got))
 			}
 		})
 	}
