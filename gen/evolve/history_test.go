@@ -278,14 +278,9 @@ type proposal struct {
 	stale    bool       // the lock was not made from the one before
 }
 
-// has reports whether a finding of an edit tells people something.
-func (p *proposal) has(is func(f *evolve.Finding) bool) bool {
-	for i := range p.findings {
-		if is(&p.findings[i]) {
-			return true
-		}
-	}
-	return false
+// has reports whether a finding of an edit is of a rule.
+func (p *proposal) has(rule string) bool {
+	return slices.ContainsFunc(p.findings, func(f evolve.Finding) bool { return f.Diagnostic.Rule == rule })
 }
 
 // worst returns the worst class of the findings.
@@ -329,7 +324,7 @@ func (h *history) step() error {
 	if p.stale {
 		h.count.Stale++
 	}
-	if strings.HasPrefix(p.name, mergedBranches) && p.has(func(f *evolve.Finding) bool { return f.Diagnostic.Rule == forgotten }) {
+	if strings.HasPrefix(p.name, mergedBranches) && p.has(forgotten) {
 		h.tell(what, p.versions)
 		return errors.New("the locks of two branches are joined, and a fact of one is forgotten")
 	}
@@ -512,8 +507,7 @@ func (h *history) accept(p *proposal) error {
 			lost[i] = lost[i] || l.newest().stands(table) || p.versions[i].stands(table)
 		}
 	}
-	others := func(f *evolve.Finding) bool { return f.Rule.Class == evolve.Data && !lossless(f) }
-	if !slices.Contains(lost, true) && p.has(others) { // a table that was removed before
+	if !slices.Contains(lost, true) && !onlyLacking(p.findings) { // a table that was removed before
 		for i := range lost {
 			lost[i] = true
 		}
@@ -614,7 +608,7 @@ func (h *history) deploy(p *proposal) error {
 		}
 	}
 	h.age()
-	if told := p.copies(); told != nil || h.idles(p) && h.chance(2) {
+	if told := p.copies(); told != nil || strings.Contains(p.name, "serves") && h.chance(2) { // tables that begin to serve, which careful people fill
 		h.count.Copied++
 		if h.chance(2) {
 			told = nil
@@ -627,7 +621,7 @@ func (h *history) deploy(p *proposal) error {
 			}
 		}
 	}
-	if p.has(func(f *evolve.Finding) bool { return f.Diagnostic.Rule == "E72" }) { // what has expired is deleted by now
+	if p.has("E72") { // what has expired is deleted by now
 		for i, l := range h.lives {
 			if p.changed[i] {
 				if err := l.collect(&l.versions[len(l.versions)-2]); err != nil {
@@ -641,7 +635,7 @@ func (h *history) deploy(p *proposal) error {
 			if err := l.write(l.newest(), h.IntN(3)); err != nil {
 				return err
 			}
-			if h.chance(2) || p.has(func(f *evolve.Finding) bool { return f.Diagnostic.Rule == rollupIdle }) {
+			if h.chance(2) || p.has(rollupIdle) {
 				if err := l.seal(l.newest(), true); err != nil {
 					return err
 				}
@@ -669,10 +663,6 @@ func (h *history) deploy(p *proposal) error {
 	}
 	return nil
 }
-
-// idles reports whether an edit has tables serve that did not before: careful people have
-// filled them.
-func (h *history) idles(p *proposal) bool { return strings.Contains(p.name, "serves") }
 
 // age marks the events that have outlived the longest age that any version promised them while
 // they lived.

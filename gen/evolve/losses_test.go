@@ -63,12 +63,7 @@ func after(t *testing.T, old *lock.Lock, revisions []revision) (*lock.Lock, []st
 				t.Errorf("beside a loss: %s", f.Diagnostic.Message)
 			}
 		}
-		out = dataOf(c)
-		var accepted []lock.Acceptance
-		for _, name := range out {
-			accepted = append(accepted, lock.Acceptance{Change: name, Reason: "nothing is stored yet"})
-		}
-		old = must(lock.Parse(lock.Name, c.Next(accepted).Text()))
+		out, old = dataOf(c), acceptAll(t, c)
 	}
 	return old, out
 }
@@ -210,7 +205,7 @@ func TestLosses(t *testing.T) {
 // them may lack events of the other one. So may one that is locked late, with serves: false.
 func TestMovedLosses(t *testing.T) {
 	with := revision{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{tableOf("readings")}}
-	without := revision{fields: "temp: float64", tables: with.tables}
+	without, others := revision{fields: "temp: float64", tables: with.tables}, revision{name: "Other", tables: []string{tableOf("others")}}
 	flat, idle := tableOf("flat", "family: b"), tableOf("flat", "family: b", "serves: false")
 	both, serves := revision{tables: []string{with.tables[0], idle}}, revision{tables: []string{flat, with.tables[0]}}
 	short := revision{tables: []string{with.tables[0], tableOf("flat", "family: b", "ttl: {max_age: 5d}", "serves: false")}}
@@ -230,7 +225,9 @@ func TestMovedLosses(t *testing.T) {
 		{"", []revision{{tables: with.tables}, both, serves}, serves},
 	} {
 		from, _ := after(t, &lock.Lock{}, c.from)
-		to, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}, {name: "Other", tables: []string{tableOf("others")}, fields: "temp: float64, count: int64, note: {type: string, optional: true}"}})
+		more := others
+		more.fields = "temp: float64, count: int64, note: {type: string, optional: true}"
+		to, _ := after(t, &lock.Lock{}, []revision{others, more})
 		to.Tables = slices.Clone(to.Tables)
 		for _, moved := range from.Tables {
 			moved.Lacks = evolve.Lacks(from, &moved)
@@ -239,9 +236,7 @@ func TestMovedLosses(t *testing.T) {
 		to.Sort()
 		_, got := after(t, to, []revision{c.now})
 		got = slices.DeleteFunc(got, func(name string) bool { return name == "E01:others" })
-		if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
-			t.Errorf("%d steps: found %q, want %q", len(c.from), got, c.want)
-		}
+		checkFound(t, fmt.Sprintf("%d steps", len(c.from)), c.want, got)
 	}
 	base, _ := after(t, &lock.Lock{}, []revision{both})
 	gone := slices.Clone(base.Tables)
@@ -251,12 +246,18 @@ func TestMovedLosses(t *testing.T) {
 	here, _ := after(t, base, []revision{{tables: both.tables, fields: "temp: float64, count: int64, note: {type: string, optional: true}"}})
 	joined, err := lock.Parse(lock.Name, append(here.Text(), base.Next(gone).Text()...))
 	assert.Must(t, err)
-	if _, got := after(t, joined, []revision{{name: "Other", tables: []string{tableOf("others")}}}); len(got) > 0 {
-		t.Errorf("moved on one side: found %q", got)
-	}
-	late, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}})
-	if _, got := after(t, late, []revision{both, serves}); !slices.Contains(got, "E21:flat") {
-		t.Errorf("locked late: found %q", got)
+	_, got := after(t, joined, []revision{others})
+	checkFound(t, "moved on one side", "", got)
+	late, _ := after(t, &lock.Lock{}, []revision{others})
+	_, got = after(t, late, []revision{both, serves})
+	checkFound(t, "locked late", "E21:flat", got)
+}
+
+// checkFound checks that a finding is there; none if it is empty.
+func checkFound(t *testing.T, what, want string, got []string) {
+	t.Helper()
+	if want == "" && len(got) > 0 || want != "" && !slices.Contains(got, want) {
+		t.Errorf("%s: found %q, want %q", what, got, want)
 	}
 }
 
@@ -312,9 +313,8 @@ func TestMergedLosses(t *testing.T) {
 			theirs, _ := after(t, base, c.theirs)
 			joined, err := lock.Parse(lock.Name, append(ours.Text(), theirs.Text()...))
 			assert.Must(t, err)
-			if _, got := after(t, joined, []revision{c.now}); c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
-				t.Errorf("found %q, want %q", got, c.want)
-			}
+			_, got := after(t, joined, []revision{c.now})
+			checkFound(t, "merged", c.want, got)
 		})
 	}
 }
@@ -338,9 +338,7 @@ var harms = []struct {
 func TestPairsOfHarms(t *testing.T) {
 	const text = "btgen: v1\npackage: app\nname: Event\nseries: {host: string, at: int64}\ntime: {precision: 1s}\nfields: {value: {type: int64, number: 1}, kind: {type: enum, of: {x: 1, y: 2}, number: 2}}\n" +
 		"tables:\n  t: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, at, bucket]}, bucket: 1d, family: m, ttl: {max_age: 30d}, allow: {C07: a test}}\n"
-	version := func(text string) []*layout.Layout {
-		return []*layout.Layout{testschema.Layout(t, text)}
-	}
+	version := func(text string) []*layout.Layout { return []*layout.Layout{testschema.Layout(t, text)} }
 	known := diffAll(&lock.Lock{}, version(text)).Next(nil)
 	for i, a := range harms {
 		for _, b := range harms[i+1:] {
@@ -353,10 +351,7 @@ func TestPairsOfHarms(t *testing.T) {
 			}
 			for _, names := range [][2]string{{a.name, b.name}, {b.name, a.name}} {
 				accepted, err := c.Accept([]string{names[0] + "=a test"})
-				if err != nil {
-					t.Errorf("%s and %s: %v", a.name, b.name, err)
-					continue
-				}
+				assert.Must(t, err, names)
 				if left := c.Refused(accepted); len(left) != 1 || left[0].Rule != names[1][:3] {
 					t.Errorf("%s is accepted: refused is %v instead of %s", names[0], left, names[1])
 				}
@@ -390,9 +385,7 @@ func acceptAll(t *testing.T, c *evolve.Comparison) *lock.Lock {
 	}
 	accepted, err := c.Accept(arguments)
 	assert.Must(t, err)
-	next, err := lock.Parse(lock.Name, c.Next(accepted).Text())
-	assert.Must(t, err)
-	return next
+	return must(lock.Parse(lock.Name, c.Next(accepted).Text()))
 }
 
 // TestLayoutInRemovedTable lets a new layout begin in a table that was removed. In a family that
@@ -450,8 +443,6 @@ func TestLayoutInRemovedTable(t *testing.T) {
 				known = acceptAll(t, c)
 			}
 		}
-		if tt.want == "" && len(got) > 0 || tt.want != "" && !slices.Contains(got, tt.want) {
-			t.Errorf("%s: %q instead of %q", tt.name, got, tt.want)
-		}
+		checkFound(t, tt.name, tt.want, got)
 	}
 }
