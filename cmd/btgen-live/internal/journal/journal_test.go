@@ -190,7 +190,9 @@ func creates(id string) *modification {
 	return parsed(&modification{}, fmt.Sprintf(`id: %q create {gc_rule {max_num_versions: 2}}`, id))
 }
 
-func drops(id string) *modification { return parsed(&modification{}, fmt.Sprintf(`id: %q drop: true`, id)) }
+func drops(id string) *modification {
+	return parsed(&modification{}, fmt.Sprintf(`id: %q drop: true`, id))
+}
 
 // rule returns a rule for garbage.
 func rule(text string) *adminpb.GcRule { return parsed(&adminpb.GcRule{}, text) }
