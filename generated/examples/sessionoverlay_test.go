@@ -39,7 +39,7 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // sessions add others. The server that speaks sessions has no authorized views, and clients of
 // emulators have no sessions. Some expect to know that a single event was refused, or that the client did
 // not encode it, which sessions do not tell.
-const watchers = "^(TestMissingTable|TestDeleteResumes|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView|TestForcedCodecOfRows)$"
+const watchers = "^(TestMissingTable|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView|TestForcedCodecOfRows)$"
 
 // own are tests of sessions.
 const own = "^(TestAllTestsWithSessions|TestConnectWithoutAnswer|TestClientDiverts|TestReadersAndWritersWithSessions|TestEventWithoutSession|TestEventSurvivesTenUnavailable)$"
