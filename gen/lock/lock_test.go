@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
@@ -29,14 +30,8 @@ func layouts(t *testing.T) []*layout.Layout {
 	t.Helper()
 	var out []*layout.Layout
 	for _, pattern := range []string{"../../schemas/*.yaml", "../../templates/starter/*.yaml"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal("no files ", pattern, err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			assert.Must(t, err)
-			_, l := testschema.Parse(t, file, string(text))
+		for _, in := range corpus.Inputs(t, pattern) {
+			_, l := testschema.Parse(t, in.Name, string(in.Text))
 			out = append(out, l)
 		}
 	}
@@ -71,14 +66,10 @@ func TestRoundTrip(t *testing.T) {
 			newest.Columns[j].Retired = j%2 == 0
 		}
 	}
-	got, err := lock.Parse(lock.Name, want.Text())
-	if err != nil {
-		t.Fatalf("%v\n%s", err, want.Text())
-	}
-	assert.Same(t, want.Tables, got.Tables)
-	crlf := []byte(strings.ReplaceAll(string(want.Text()), "\n", "\r\n"))
-	if got, err = lock.Parse(lock.Name, crlf); err != nil || !cmp.Equal(want.Tables, got.Tables) {
-		t.Errorf("with other line ends: %v", err)
+	for _, end := range []string{"\n", "\r\n"} {
+		got, err := lock.Parse(lock.Name, bytes.ReplaceAll(want.Text(), []byte("\n"), []byte(end)))
+		assert.Must(t, err)
+		assert.Same(t, want.Tables, got.Tables, "lines end with", end)
 	}
 }
 
