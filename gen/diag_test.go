@@ -65,10 +65,7 @@ func TestListFormat(t *testing.T) {
 		{"no line", d(0, 0), "a.yaml: bad\n"},
 		{"hint", hinted, "a.yaml:1:1: bad\n    1 | a: 1\n      | ^\n  help: write\n        good\n"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			got := test.list.Format(func(string) []byte { return []byte(text) })
-			assert.Same(t, test.want, got)
-		})
+		assert.Same(t, test.want, test.list.Format(func(string) []byte { return []byte(text) }), test.name)
 	}
 	assert.Same(t, "a.yaml:1:1: bad\n", d(1, 1).Format(func(string) []byte { return nil }))
 }
@@ -144,13 +141,11 @@ func TestSentence(t *testing.T) {
 		t.Errorf("%s does not match", s.Pattern())
 	}
 	catalog := diag.NewCatalog("wide\n\t%s is %d wide\n\tuse %s\nnarrow\n\tnarrow\n")
-	for _, tt := range []struct{ name, says, way string }{{"wide", "it is 1000 wide", "use less"}, {"narrow", "narrow", ""}, {"none", "none", ""}} {
-		var args []any
-		if tt.name == "wide" {
-			args = []any{"it", 1000, "less"}
-		}
-		if says, way := catalog.Fill(tt.name, args...); says != tt.says || way != tt.way {
-			t.Errorf("%s: got %q, %q", tt.name, says, way)
-		}
+	for _, tt := range []struct {
+		name, says, way string
+		args            []any
+	}{{"wide", "it is 1000 wide", "use less", []any{"it", 1000, "less"}}, {"narrow", "narrow", "", nil}, {"none", "none", "", nil}} {
+		says, way := catalog.Fill(tt.name, tt.args...)
+		assert.Same(t, [2]string{tt.says, tt.way}, [2]string{says, way}, tt.name)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -179,12 +178,6 @@ func each[A, B any](in []A, f func(A) B) []B {
 	return out
 }
 
-// drain reads to the end and ignores the results.
-func drain[E any](events iter.Seq2[E, error]) {
-	for range events {
-	}
-}
-
 // exampleSeries returns the series of the examples of a table.
 func exampleSeries(l *layout.Layout, table *layout.Table) (out []any) {
 	for i := range l.Series {
@@ -233,7 +226,7 @@ func TestExplainedRequests(t *testing.T) {
 					of = dynamic.Query(q.Name, valuesFrom(&q, eventOf(l, q.Table, &sample.Events(l, q.Table, 1, 0)[0])))
 				}
 				for _, span := range spansOf(&q, from, to) {
-					drain(r.Read(t.Context(), of, span[0], span[1]))
+					_ = failed(r.Read(t.Context(), of, span[0], span[1]))
 					same(q.Name, sample.Requests(l, &q, now, span[0], span[1], nil))
 				}
 				if n := expectedOf(doc, l.Package+"."+l.Name, q.Name); n != len(sample.Requests(l, &q, now, from, to, nil)) {
@@ -241,7 +234,7 @@ func TestExplainedRequests(t *testing.T) {
 				}
 				if columns := q.Table.Pickable(); q.Name == "Read" && len(columns) > 0 {
 					field := store.Field(q.Table.Columns[columns[0]].Qualifier)
-					drain(r.Read(t.Context(), of, from, to, store.ReadOptions{Fields: []store.Field{field}}))
+					_ = failed(r.Read(t.Context(), of, from, to, store.ReadOptions{Fields: []store.Field{field}}))
 					same("fields", sample.Requests(l, &q, now, from, to, columns[:1]))
 				}
 			}

@@ -41,21 +41,22 @@ var x = "import ("
 	assert.Same(t, none, string(gocode.GroupImports("", []byte(none), root)))
 }
 
-func TestComment(t *testing.T) {
+func TestTexts(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0", 1: "time.Nanosecond", time.Second: "time.Second", 90 * time.Second: "90 * time.Second",
+		time.Hour: "time.Hour", 24 * time.Hour: "24 * time.Hour", 7 * 24 * time.Hour: "7 * 24 * time.Hour",
+		36 * time.Hour: "36 * time.Hour", 1500 * time.Microsecond: "1500 * time.Microsecond",
+	} {
+		assert.Same(t, want, fmt.Sprintf("%#v", gocode.Duration(d)))
+	}
+	for in, want := range map[string]string{"": "", " a ": "a.", "a.": "a.", "a!": "a!", "a?": "a?"} {
+		assert.Same(t, want, gocode.Sentence(in))
+	}
 	for text, want := range map[string]string{
-		"":                   "//",
-		"text ":              "// text",
-		"\tcode":             "//\tcode",
-		"\t \tcode":          "//\tcode",
-		"a\nb\rc\x00d\u2028": "// a b c d",
-		"\u202eevil":         "// \ufffdevil",
-		"+build ignore":      `// \+build ignore`,
-		"\t+build ignore":    "//\t\\+build ignore",
-		"\u3000+build x":     "// \u3000\\+build x",
-		"go:build ignore":    "// go:build ignore",
-		"[a]: ``b''":         "// [a] : \"b\"",
-		"\t[a]:``b''":        "//\t[a]:``b''",
-		"*/ `\"":             "// */ `\"",
+		"": "//", "text ": "// text", "\tcode": "//\tcode", "\t \tcode": "//\tcode", "a\nb\rc\x00d\u2028": "// a b c d",
+		"\u202eevil": "// \ufffdevil", "+build ignore": `// \+build ignore`, "\t+build ignore": "//\t\\+build ignore",
+		"\u3000+build x": "// \u3000\\+build x", "go:build ignore": "// go:build ignore", "[a]: ``b''": "// [a] : \"b\"",
+		"\t[a]:``b''": "//\t[a]:``b''", "*/ `\"": "// */ `\"",
 	} {
 		assert.Same(t, want, gocode.Comment(text))
 	}
@@ -76,22 +77,6 @@ func TestWrap(t *testing.T) {
 		{"nothing", nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) { assert.Same(t, test.want, gocode.Wrap(test.in)) })
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0", 1: "time.Nanosecond", time.Second: "time.Second", 90 * time.Second: "90 * time.Second",
-		time.Hour: "time.Hour", 24 * time.Hour: "24 * time.Hour", 7 * 24 * time.Hour: "7 * 24 * time.Hour",
-		36 * time.Hour: "36 * time.Hour", 1500 * time.Microsecond: "1500 * time.Microsecond",
-	} {
-		assert.Same(t, want, fmt.Sprintf("%#v", gocode.Duration(d)))
-	}
-}
-
-func TestGoSentence(t *testing.T) {
-	for in, want := range map[string]string{"": "", " a ": "a.", "a.": "a.", "a!": "a!", "a?": "a?"} {
-		assert.Same(t, want, gocode.Sentence(in))
 	}
 }
 
