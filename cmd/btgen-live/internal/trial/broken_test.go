@@ -95,13 +95,36 @@ func within[M proto.Message](change func(m M)) func(request any) {
 	return func(request any) { visit(request.(proto.Message).ProtoReflect()) }
 }
 
+// fieldOf returns a field of a message; nil if it has none of this name.
+func fieldOf(m proto.Message, name string) protoreflect.FieldDescriptor {
+	return m.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))
+}
+
 // moved moves the values of fields, such as a start that is open, to others, such as one that is closed.
 func moved(names ...string) func(request any) {
 	return within(func(m proto.Message) {
-		of, fields := m.ProtoReflect(), m.ProtoReflect().Descriptor().Fields()
 		for i := 0; i < len(names); i += 2 {
-			if from := fields.ByName(protoreflect.Name(names[i])); from != nil && of.Has(from) {
-				of.Set(fields.ByName(protoreflect.Name(names[i+1])), of.Get(from))
+			if from := fieldOf(m, names[i]); from != nil && m.ProtoReflect().Has(from) {
+				m.ProtoReflect().Set(fieldOf(m, names[i+1]), m.ProtoReflect().Get(from))
+			}
+		}
+	})
+}
+
+// added adds to a number, if it is set. The path leads to it from a message that has the first field.
+func added(n int64, path string) func(request any) {
+	return within(func(m proto.Message) {
+		of := m.ProtoReflect()
+		for name := range strings.SplitSeq(path, ".") {
+			switch field := fieldOf(of.Interface(), name); {
+			case field == nil || !of.Has(field):
+				return
+			case field.Message() != nil:
+				of = of.Get(field).Message()
+			case field.Kind() == protoreflect.Int32Kind:
+				of.Set(field, protoreflect.ValueOfInt32(int32(of.Get(field).Int()+n)))
+			default:
+				of.Set(field, protoreflect.ValueOfInt64(of.Get(field).Int()+n))
 			}
 		}
 	})
@@ -517,29 +540,17 @@ var tampers = []tamper{
 		in.EndKey = &bigtablepb.RowRange_EndKeyClosed{EndKeyClosed: in.GetEndKeyOpen()}
 	})},
 	{name: "includes open starts of row ranges", request: moved("start_key_open", "start_key_closed")},
-	{name: "includes ends of time ranges", request: within(func(f filter) {
-		if in := f.GetTimestampRangeFilter(); in.GetEndTimestampMicros() > 0 {
-			in.EndTimestampMicros += ms
-		}
-	})},
+	{name: "includes ends of time ranges", request: added(ms, "timestamp_range_filter.end_timestamp_micros")},
 	{name: "excludes starts of time ranges", request: within(func(f filter) {
 		if in := f.GetTimestampRangeFilter(); in != nil {
 			in.StartTimestampMicros += ms
 		}
 	})},
-	{name: "keeps one cell more than a limit", request: within(func(f filter) {
-		switch f := f.GetFilter().(type) {
-		case *bigtablepb.RowFilter_CellsPerColumnLimitFilter:
-			f.CellsPerColumnLimitFilter++
-		case *bigtablepb.RowFilter_CellsPerRowLimitFilter:
-			f.CellsPerRowLimitFilter++
-		}
-	})},
-	{name: "does not strip values", request: within(func(f filter) {
-		if f.GetStripValueTransformer() {
-			f.Filter = &bigtablepb.RowFilter_PassAllFilter{PassAllFilter: true}
-		}
-	})},
+	{name: "keeps one cell more than a limit", request: func(request any) {
+		added(1, "cells_per_column_limit_filter")(request)
+		added(1, "cells_per_row_limit_filter")(request)
+	}},
+	{name: "does not strip values", request: moved("strip_value_transformer", "pass_all_filter")},
 	{name: "matches parts of names", request: patterns(around(`\C*(?:`, `)\C*`), around(`\C*(?:`, `)\C*`), around(`(?:`, `)\C*`))},
 	{name: "matches characters instead of bytes", request: patterns(nil, swap(`\C`, `.`), swap(`\C{3}`, `.{2}`))},
 	{name: "matches a newline with a dot", request: patterns(nil, swap(`.`, `\C`), nil)},
@@ -606,20 +617,16 @@ var tampers = []tamper{
 			slices.Reverse(*all)
 		}
 	}},
-	{name: "rounds timestamps of mutations", request: within(func(m mutation) {
-		if s := m.GetSetCell(); s.GetTimestampMicros() > 0 {
-			s.TimestampMicros -= s.TimestampMicros % 1000
-		}
+	{name: "rounds timestamps of mutations", request: within(func(s *bigtablepb.Mutation_SetCell) {
+		s.TimestampMicros -= max(0, s.TimestampMicros) % 1000
 	})},
-	{name: "uses the server time for all timestamps below 1", request: within(func(m mutation) {
-		if s := m.GetSetCell(); s != nil && s.TimestampMicros < 1 {
+	{name: "uses the server time for all timestamps below 1", request: within(func(s *bigtablepb.Mutation_SetCell) {
+		if s.TimestampMicros < 1 {
 			s.TimestampMicros = -1
 		}
 	})},
-	{name: "stores server time as 1970", request: within(func(m mutation) {
-		if s := m.GetSetCell(); s != nil && s.TimestampMicros == -1 {
-			s.TimestampMicros = 0
-		}
+	{name: "stores server time as 1970", request: within(func(s *bigtablepb.Mutation_SetCell) {
+		s.TimestampMicros = max(0, s.TimestampMicros)
 	})},
 	{name: "refuses the far future", answer: func(request, response any, err error) (any, error) {
 		for _, all := range mutations(request) {
@@ -631,16 +638,8 @@ var tampers = []tamper{
 		}
 		return response, err
 	}},
-	{name: "ignores time ranges of deletions", request: within(func(m mutation) {
-		if d := m.GetDeleteFromColumn(); d != nil {
-			d.TimeRange = nil
-		}
-	})},
-	{name: "includes ends of time ranges of deletions", request: within(func(m mutation) {
-		if in := m.GetDeleteFromColumn().GetTimeRange(); in.GetEndTimestampMicros() > 0 {
-			in.EndTimestampMicros += ms
-		}
-	})},
+	{name: "ignores time ranges of deletions", request: within(func(d *bigtablepb.Mutation_DeleteFromColumn) { d.TimeRange = nil })},
+	{name: "includes ends of time ranges of deletions", request: added(ms, "delete_from_column.time_range.end_timestamp_micros")},
 	{name: "deletes nothing", request: func(request any) {
 		for _, all := range mutations(request) {
 			for i, m := range *all {
@@ -695,11 +694,7 @@ var tampers = []tamper{
 			}
 		}
 	})},
-	{name: "adds one more to sums", request: within(func(m mutation) {
-		if v, ok := m.GetAddToCell().GetInput().GetKind().(*bigtablepb.Value_IntValue); ok {
-			v.IntValue++
-		}
-	})},
+	{name: "adds one more to sums", request: added(1, "add_to_cell.input.int_value")},
 	{name: "forgets value types", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) { f.ValueType = nil })},
 	{name: "forgets rules", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) { f.GcRule = nil })},
 	{name: "rounds ages to hours", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) {
@@ -730,14 +725,7 @@ var tampers = []tamper{
 	}},
 	{name: "lists no tables", answer: answering(func(a *adminpb.ListTablesResponse) { a.Tables = nil })},
 	{name: "has timestamps in microseconds", answer: answering(func(t *adminpb.Table) { t.Granularity = adminpb.Table_MICROS })},
-	{name: "does not protect tables", request: func(request any) {
-		switch r := request.(type) {
-		case *adminpb.CreateTableRequest:
-			r.Table.DeletionProtection = false
-		case *adminpb.UpdateTableRequest:
-			r.Table.DeletionProtection = false
-		}
-	}},
+	{name: "does not protect tables", request: within(func(t *adminpb.Table) { t.DeletionProtection = false })},
 	{name: "keeps tiers", request: within(func(r *adminpb.UpdateTableRequest) {
 		if r.GetTable().GetTieredStorageConfig() == nil {
 			r.Table.TieredStorageConfig = &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(45 * day)}}}
@@ -750,27 +738,19 @@ var tampers = []tamper{
 	})},
 	{name: "changes row key schemas", request: keyFields("name", "names")},
 	{name: "keeps row key schemas", request: keyFields("other", "name")},
-	{name: "ignores the etags of bundles", request: within(func(r *adminpb.UpdateSchemaBundleRequest) {
-		r.SchemaBundle.Etag = ""
-	})},
-	{name: "ignores warnings about bundles", request: within(func(r *adminpb.UpdateSchemaBundleRequest) {
-		r.IgnoreWarnings = true
-	})},
+	{name: "ignores the etags of bundles", request: within(func(b *adminpb.SchemaBundle) { b.Etag = "" })},
+	{name: "ignores warnings about bundles", request: within(func(r *adminpb.UpdateSchemaBundleRequest) { r.IgnoreWarnings = true })},
 	{name: "keeps deleted bundles", request: within(func(r *adminpb.DeleteSchemaBundleRequest) {
 		r.Name += "-other"
 	}), answer: accepting[*adminpb.DeleteSchemaBundleRequest](&emptypb.Empty{})},
-	{name: "ignores views", request: func(request any) {
-		switch r := request.(type) {
-		case *bigtablepb.ReadRowsRequest:
-			if r.AuthorizedViewName != "" {
-				r.TableName, r.AuthorizedViewName = strings.Split(r.AuthorizedViewName, "/authorizedViews/")[0], ""
-			}
-		case *bigtablepb.MutateRowRequest:
-			if r.AuthorizedViewName != "" {
-				r.TableName, r.AuthorizedViewName = strings.Split(r.AuthorizedViewName, "/authorizedViews/")[0], ""
-			}
+	{name: "ignores views", request: within(func(m proto.Message) {
+		r, view, table := m.ProtoReflect(), fieldOf(m, "authorized_view_name"), fieldOf(m, "table_name")
+		if view != nil && r.Get(view).String() != "" {
+			name, _, _ := strings.Cut(r.Get(view).String(), "/authorizedViews/")
+			r.Set(table, protoreflect.ValueOfString(name))
+			r.Clear(view)
 		}
-	}},
+	})},
 	{name: "drops all rows", request: within(func(r *adminpb.DropRowRangeRequest) {
 		r.Target = &adminpb.DropRowRangeRequest_DeleteAllDataFromTable{DeleteAllDataFromTable: true}
 	})},

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -72,4 +73,17 @@ func TestNothingLeft(t *testing.T) {
 	if _, err := Resume(t.Context(), start(t), options(t)); !errors.Is(err, ErrNothingLeft) {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// TestPage checks that the manual lists all assumptions. To update its page, run
+//
+//	go test ./cmd/btgen-live/internal/trial -run TestPage -update
+func TestPage(t *testing.T) {
+	const path = "../../../../docs/reference/assumptions.md"
+	if *update {
+		assert.Must(t, os.WriteFile(path, []byte(Page()), 0o666))
+	}
+	page, err := os.ReadFile(path)
+	assert.Must(t, err)
+	assert.Same(t, Page(), string(page), path)
 }
