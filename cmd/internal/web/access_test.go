@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/cmd/internal/web"
-	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 const token = "correct-horse-battery-staple"
@@ -25,16 +23,8 @@ func access(t *testing.T, addr string) (string, *http.Client) {
 	must(t, err)
 	l, err := a.Listen(t.Context(), addr)
 	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- web.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.WriteString(w, "secret of "+r.Method+r.URL.Path)
-		}), a)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		assert.Is(t, nil, <-ended)
+	started(t, l, a, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "secret of "+r.Method+r.URL.Path)
 	})
 	_, port, _ := strings.Cut(strings.TrimPrefix(l.Addr().String(), "[::]"), ":")
 	return "127.0.0.1:" + port, certified.Client()

@@ -23,12 +23,17 @@ func serve(t *testing.T, h http.HandlerFunc) (addr string, end func() error) {
 	t.Helper()
 	l, err := web.Listen(t.Context(), "127.0.0.1:0")
 	must(t, err)
+	return l.Addr().String(), started(t, l, nil, h)
+}
+
+// started serves a handler until the end of the test, or until it is ended.
+func started(t *testing.T, l net.Listener, a *web.Access, h http.HandlerFunc) (end func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(ctx, l, h, nil) }()
+	go func() { ended <- web.Serve(ctx, l, h, a) }()
 	end = sync.OnceValue(func() error { cancel(); return <-ended })
-	t.Cleanup(func() { _ = end() })
-	return l.Addr().String(), end
+	t.Cleanup(func() { assert.Is(t, nil, end()) })
+	return end
 }
 
 // TestRequests sends requests as browsers do for pages of the server and of others. The class of fault: a page of another
