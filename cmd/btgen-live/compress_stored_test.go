@@ -48,8 +48,11 @@ func TestStoredBytes(t *testing.T) {
 			if table.Pattern.NewestOnly() {
 				continue // of the events of a call, a row gets only the newest
 			}
-			events := completeEvents(l, table)
-			stored := storedBytes(t, b, l, table, events) / float64(len(events))
+			events := eventsOf(l, table, 9)
+			stored := 0.0 // bytes an event
+			eachStored(t, b, "few", l, table, events, func(c bigtable.ReadItem) {
+				stored += float64(len(c.Row)+len(c.Column)-len(":")+8+len(c.Value)) / float64(len(events))
+			})
 			if bounds := estimate.Of(l, table).Event; stored < bounds.Lower || stored > bounds.Upper {
 				t.Errorf("%s, table %s: %.1f bytes an event, not %v", path, table.ID, stored, bounds)
 			}
@@ -127,9 +130,6 @@ func sampleOf(events []dynamic.Event) []sample.Event {
 	return out
 }
 
-// completeEvents returns events of a table with all fields.
-func completeEvents(l *layout.Layout, t *layout.Table) []dynamic.Event { return eventsOf(l, t, 9) }
-
 // eventsOf returns up to n events of a table with all fields.
 func eventsOf(l *layout.Layout, t *layout.Table, n int) []dynamic.Event {
 	var series []any
@@ -170,14 +170,6 @@ func widthsOf(l *layout.Layout, events []dynamic.Event) map[string]int64 {
 		average(&l.Fields[i], func(e *dynamic.Event) any { return e.Values[i] })
 	}
 	return out
-}
-
-// storedBytes writes events and returns the bytes that a table then stores.
-func storedBytes(t *testing.T, b *storetest.Bigtable, l *layout.Layout, table *layout.Table, events []dynamic.Event) float64 {
-	t.Helper()
-	total := 0
-	eachStored(t, b, "few", l, table, events, func(c bigtable.ReadItem) { total += len(c.Row) + len(c.Column) - len(":") + 8 + len(c.Value) })
-	return float64(total)
 }
 
 // eachStored writes events to a table, and calls a function with each cell that it then stores, in order,

@@ -76,6 +76,14 @@ func (g *guard) check(method string) error {
 	return nil
 }
 
+// unary intercepts requests.
+func (g *guard) unary(ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if err := g.check(info.FullMethod); err != nil {
+		return nil, err
+	}
+	return next(ctx, r)
+}
+
 // deny denies a permission from now on, or none, and forgets what was called.
 func (g *guard) deny(permission string) {
 	g.mu.Lock()
@@ -83,37 +91,9 @@ func (g *guard) deny(permission string) {
 	g.denied, g.called = permission, map[string]bool{}
 }
 
-// guarded are the tables of the command lines below.
-const guarded = `btgen: v1
-package: events
-name: Event
-series: {host: string, disk: int64}
-fields:
-  value: {type: int64, number: 1, example: 5}
-tables:
-  events:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, disk, bucket]}
-    bucket: {every: 1d, label: "2006-01-02"}
-    family: m
-    values: text
-    ttl: {keep: forever}
-    rollup: {every: 1h, family: h, ttl: {keep: forever}}
-  copies:
-    serves: false
-    pattern: single_serialized
-    blob: {column: e, format: protobuf}
-    schema_bundle: events
-    key: {delimiter: "#", segments: [host, disk, {time: unix_ms}]}
-    family: m
-    ttl: {keep: forever}
-`
-
-// changed returns the tables after a change of each kind.
-func changed() string {
-	return strings.NewReplacer("  value: {", "  note: {type: string, number: 2, optional: true}\n  value: {", "  copies:\n", "  copies:\n    deletion_protection: true\n",
-		"    rollup: {every: 1h, family: h, ttl: {keep: forever}}\n", "    rollup: {every: 1h, family: hours, ttl: {keep: forever}}\n").Replace(guarded)
-}
+// changes are a change of each kind of the tables in testdata/guarded.yaml.
+var changes = strings.NewReplacer("  value: {", "  note: {type: string, number: 2, optional: true}\n  value: {",
+	"  copies:\n", "  copies:\n    deletion_protection: true\n", "family: h,", "family: hours,")
 
 // guardedCommands are command lines by their names in the manual, in its order.
 var guardedCommands = []struct{ name, line string }{
@@ -127,12 +107,6 @@ var guardedCommands = []struct{ name, line string }{
 // live starts a server with the events, except for a setup, and runs a command. It returns what it prints, and whether it succeeds.
 func (g *guard) live(t *testing.T, command, denied string) (text string, succeeds bool) {
 	t.Helper()
-	unary := func(ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if err := g.check(info.FullMethod); err != nil {
-			return nil, err
-		}
-		return next(ctx, r)
-	}
 	stream := func(server any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		if err := g.check(info.FullMethod); err != nil {
 			return err
@@ -140,7 +114,7 @@ func (g *guard) live(t *testing.T, command, denied string) (text string, succeed
 		return next(server, s)
 	}
 	g.deny("")
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(stream))
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(g.unary), grpc.ChainStreamInterceptor(stream))
 	must(t, err)
 	defer b.Close()
 	t.Setenv(store.EmulatorVariable, b.Addr)
@@ -243,9 +217,12 @@ func roleOf(permissions []string) string {
 func TestPermissions(t *testing.T) {
 	manual, err := filepath.Abs("../../docs/deployment.md")
 	must(t, err)
+	tables, err := os.ReadFile("testdata/guarded.yaml")
+	must(t, err)
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"schemas/event.yaml": guarded, "changed/event.yaml": changed(), "more.csv": "host,disk,time,value\na,1,2026-03-05T13:00:00Z,6\n",
+		"schemas/event.yaml": string(tables), "changed/event.yaml": changes.Replace(string(tables)),
+		"more.csv": "host,disk,time,value\na,1,2026-03-05T13:00:00Z,6\n",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must(t, os.WriteFile(name, []byte(text), 0o666))
@@ -272,12 +249,7 @@ func TestPermissions(t *testing.T) {
 func TestClientPings(t *testing.T) {
 	g := &guard{}
 	g.deny("instances.ping")
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.UnaryInterceptor(func(ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if err := g.check(info.FullMethod); err != nil {
-			return nil, err
-		}
-		return next(ctx, r)
-	}))
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(g.unary))
 	must(t, err)
 	defer b.Close()
 	for denied, want := range map[string]codes.Code{"instances.ping": codes.PermissionDenied, "": codes.OK} {
