@@ -134,15 +134,8 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// failer is what testing.T and rapid.T share.
-type failer interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-}
-
 // checkChart checks all formats of a chart.
-func checkChart(t failer, name string, c *Chart) {
+func checkChart(t assert.T, name string, c *Chart) {
 	t.Helper()
 	drawing := c.SVG()
 	checkDrawing(t, name, drawing)
@@ -161,7 +154,7 @@ func checkChart(t failer, name string, c *Chart) {
 var invalidNumber = regexp.MustCompile(`NaN|Inf|[0-9]e[+-]?[0-9]{3}`)
 
 // checkDrawing checks that a drawing is XML with the elements that are drawn, and finite places.
-func checkDrawing(t failer, name string, drawing []byte) {
+func checkDrawing(t assert.T, name string, drawing []byte) {
 	t.Helper()
 	known := map[string]bool{"svg": true, "title": true, "desc": true, "style": true, "rect": true, "text": true, "path": true, "g": true, "circle": true}
 	d := xml.NewDecoder(bytes.NewReader(drawing))
@@ -189,7 +182,7 @@ func checkDrawing(t failer, name string, drawing []byte) {
 }
 
 // checkPage checks that a page has one script, and elements that load nothing.
-func checkPage(t failer, name string, page []byte) {
+func checkPage(t assert.T, name string, page []byte) {
 	t.Helper()
 	root, err := html.Parse(bytes.NewReader(page))
 	must(t, err, name)
@@ -218,7 +211,7 @@ func checkPage(t failer, name string, page []byte) {
 var painted = regexp.MustCompile(`\x1b\[(?:[0-2]|3[1-6])m`)
 
 // checkText checks that the writer of the command changes nothing, and that no line is too long.
-func checkText(t failer, name string, text []byte, columns int) {
+func checkText(t assert.T, name string, text []byte, columns int) {
 	t.Helper()
 	for line := range strings.SplitSeq(string(text), "\n") {
 		assert.Same(t, line, string(words.AppendTerminal(nil, []byte(line), true)), name)

@@ -78,7 +78,7 @@ func read(t testing.TB, l *layout.Layout, content []byte) (events int, allocated
 		if _, ok := errors.AsType[*format.InputError](err); ok {
 			err = nil
 		}
-		if number, ok := at(e.Values, 1).(int64); ok && number != int64(events) {
+		if number, ok := append(e.Values, nil, nil)[1].(int64); ok && number != int64(events) {
 			err = fmt.Errorf("event %d is that of number %d", events, number)
 		}
 		if events++; len(e.Series) > 1 || events > 1e6 {
@@ -90,14 +90,6 @@ func read(t testing.TB, l *layout.Layout, content []byte) (events int, allocated
 	}
 	runtime.ReadMemStats(&after)
 	return events, after.TotalAlloc - before.TotalAlloc, err
-}
-
-// at returns a value; nil if there is none.
-func at(values []any, i int) any {
-	if i < len(values) {
-		return values[i]
-	}
-	return nil
 }
 
 // codecs are those that files may have.
