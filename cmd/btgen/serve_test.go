@@ -55,13 +55,19 @@ func files(t *testing.T) []string {
 	return out
 }
 
+// inServed enters a folder for a project, and returns a schema.
+func inServed(t *testing.T) string {
+	t.Helper()
+	memory, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(100) // the command changes both
+	t.Cleanup(func() { debug.SetMemoryLimit(memory); debug.SetGCPercent(percent) })
+	t.Chdir(t.TempDir())
+	writeFile(t, "go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	return strings.Replace(watchedSchema, "    draft: true\n", "", 1)
+}
+
 // TestServe edits schemas while they are served.
 func TestServe(t *testing.T) {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // the command changes both
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	t.Chdir(t.TempDir())
-	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
-	writeFile(t, "go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	schema := inServed(t)
 	page := &served{T: t}
 	t.Cleanup(func() {
 		if _, err := http.Get(page.url); err == nil {
@@ -100,10 +106,7 @@ func TestServe(t *testing.T) {
 
 // TestServeAgainst changes the version that the page compares with: a folder, and a revision of git.
 func TestServeAgainst(t *testing.T) {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // the command changes both
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	t.Chdir(t.TempDir())
-	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
+	schema := inServed(t)
 	git := func(args ...string) {
 		t.Helper()
 		args = append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "init.defaultBranch=main"}, args...)
@@ -111,7 +114,6 @@ func TestServeAgainst(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	writeFile(t, "go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
 	writeFile(t, "schemas/event.yaml", schema)
 	writeFile(t, "before/event.yaml", strings.Replace(schema, "int64", "string", 1))
 	for against, c := range map[string]struct {
