@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,9 +40,9 @@ func (r *largeEvents) Next() (dynamic.Event, int, error) {
 // large they are, and each is written.
 func TestMemoryOfEvents(t *testing.T) {
 	for name, sizes := range testlong.SampleMap(map[string][]int{
-		"large":  times(2<<20, 300),
+		"large":  slices.Repeat([]int{2 << 20}, 300),
 		"larger": {1, memoryBytes - 1000, memoryBytes, memoryBytes + 1, 1, 3 * memoryBytes, 1},
-		"mixed":  append(times(100, 6000), append(times(30<<20, 5), times(100, 6000)...)...),
+		"mixed":  slices.Concat(slices.Repeat([]int{100}, 6000), slices.Repeat([]int{30 << 20}, 5), slices.Repeat([]int{100}, 6000)),
 	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			in := &largeEvents{sizes: sizes}
@@ -69,13 +70,4 @@ func TestMemoryOfEvents(t *testing.T) {
 			}
 		})
 	}
-}
-
-// times returns a number n times.
-func times(size, n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = size
-	}
-	return out
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -249,35 +250,29 @@ func TestInferredPrecision(t *testing.T) {
 	}
 }
 
+// timeLines are events of formats at a time: <n> in the unit of the format, <ms>, or <s> with the fraction <f>. Those of
+// others are CSV.
+var timeLines = map[string]string{
+	"influx": "cpu,host=a v=1 <n>\n", "prometheus": "cpu{host=\"a\"} 1 <n>\n", "openmetrics": "cpu{host=\"a\"} 1 <s>.<f>\n",
+	"opentsdb": "put cpu <ms> 1 host=a\n", "graphite": "cpu;host=a 1 <s>\n",
+}
+
 // timesOf returns events of a format at intervals of a step, and a last one at another time.
-func timesOf(f *format.Format, step time.Duration, late time.Time) string {
-	var b strings.Builder
+func timesOf(f *format.Format, step time.Duration, late time.Time) (text string) {
 	if f.Cells {
-		b.WriteString("time,host,v\n")
+		text = "time,host,v\n"
 	}
 	for i := range 13 {
 		at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * step)
 		if i == 12 {
 			at = late
 		}
-		n := fmt.Sprint(at.UnixNano() / int64(max(f.Unit, 1)))
-		switch f.Name {
-		case "influx":
-			fmt.Fprintf(&b, "cpu,host=a v=1 %s\n", n)
-		case "prometheus":
-			fmt.Fprintf(&b, "cpu{host=\"a\"} 1 %s\n", n)
-		case "openmetrics":
-			fmt.Fprintf(&b, "cpu{host=\"a\"} 1 %d.%09d\n", at.Unix(), at.Nanosecond())
-		case "opentsdb":
-			fmt.Fprintf(&b, "put cpu %d 1 host=a\n", at.UnixMilli())
-		case "graphite":
-			fmt.Fprintf(&b, "cpu;host=a 1 %d\n", at.Unix())
-		default:
-			fmt.Fprintf(&b, "%s,a,%d\n", at.Format(time.RFC3339Nano), i)
-		}
+		line := cmp.Or(timeLines[f.Name], at.Format(time.RFC3339Nano)+",a,1\n")
+		text += strings.NewReplacer("<n>", fmt.Sprint(at.UnixNano()/int64(max(f.Unit, 1))), "<ms>", fmt.Sprint(at.UnixMilli()),
+			"<s>", fmt.Sprint(at.Unix()), "<f>", fmt.Sprintf("%09d", at.Nanosecond())).Replace(line)
 	}
 	if f.Name == "openmetrics" {
-		b.WriteString("# EOF\n")
+		text += "# EOF\n"
 	}
-	return b.String()
+	return text
 }

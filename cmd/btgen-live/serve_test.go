@@ -589,25 +589,23 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// got gets an answer as programs do.
-func got(t *testing.T, address string) (*http.Response, error) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	must(t, err)
-	r.Header.Set("Content-Type", "application/json")
-	return http.DefaultClient.Do(r)
-}
-
 // TestServed gets the page and its files.
 func TestServed(t *testing.T) {
 	address := listening(t, servedEvents(t, nil))
-	kinds := map[string]string{"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "chart.js": "text/javascript; charset=utf-8", "chart.css": "text/css; charset=utf-8", "api/schemas": "application/json"}
-	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--card", "chart.js": "function follow", "chart.css": "--back", "api/schemas": "Event"} {
-		response, err := got(t, address+path)
+	for path, wants := range map[string][2]string{
+		"": {"text/html; charset=utf-8", "<title>"}, "api/schemas": {"application/json", "Event"},
+		"page.js": {"text/javascript; charset=utf-8", "use strict"}, "page.css": {"text/css; charset=utf-8", "--card"},
+		"chart.js": {"text/javascript; charset=utf-8", "function follow"}, "chart.css": {"text/css; charset=utf-8", "--back"},
+	} {
+		kind, want := wants[0], wants[1]
+		r, err := http.NewRequestWithContext(t.Context(), "GET", address+path, nil)
+		must(t, err)
+		r.Header.Set("Content-Type", "application/json") // as programs do
+		response, err := http.DefaultClient.Do(r)
 		must(t, err)
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if response.StatusCode != 200 || response.Header.Get("Content-Type") != kinds[path] || !strings.Contains(string(text), want) || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		if response.StatusCode != 200 || response.Header.Get("Content-Type") != kind || !strings.Contains(string(text), want) || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
 		}
 	}

@@ -581,7 +581,7 @@ func checkTable(t *testing.T, b *storetest.Bigtable, id, asks string, want []str
 	slices.Sort(want)
 	differs := gocmp.Diff(want, got)
 	if differs != "" && !asked {
-		t.Errorf("wrong without a question %q: %s\n(-want +got)\n%s", asks, p.Schema, cut(differs))
+		t.Errorf("wrong without a question %q: %s\n(-want +got)\n%s", asks, p.Schema, differs[:min(len(differs), 1500)])
 	}
 	if differs == "" && asks != "" && !asked {
 		t.Errorf("right, but without the question %q: %s", asks, p.Schema)
@@ -591,9 +591,6 @@ func checkTable(t *testing.T, b *storetest.Bigtable, id, asks string, want []str
 	}
 	return differs == ""
 }
-
-// cut shortens text.
-func cut(s string) string { return s[:min(len(s), 1500)] }
 
 // scanned returns the events that the schema of a proposal reads.
 func scanned(t *testing.T, b *storetest.Bigtable, id string, p *infer.Proposal) []string {
