@@ -179,13 +179,12 @@ func eachStored(t *testing.T, b *storetest.Bigtable, name string, l *layout.Layo
 	s := dynamic.New(l)
 	prefix := l.Package + "-" + l.Name
 	prefix = name + "-" + prefix[:min(len(prefix), 15)] + "-"
-	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables(), setup.Options{TablePrefix: prefix}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables(), setup.Options{TablePrefix: prefix})
+	assert.Must(t, err)
 	now := func() time.Time { return events[0].Time }
 	assert.Must(t, s.NewWriter(b.Client, store.WriterOptions{TablePrefix: prefix, Now: now, Tables: []string{table.ID}}).WriteAll(t.Context(), events))
 	total := 0
-	err := b.Client.Open(prefix+table.ID).ReadRows(t.Context(), bigtable.RowRange{}, func(row bigtable.Row) bool {
+	err = b.Client.Open(prefix+table.ID).ReadRows(t.Context(), bigtable.RowRange{}, func(row bigtable.Row) bool {
 		for _, family := range slices.Sorted(maps.Keys(row)) {
 			if f := table.RollupFamily; f != nil && family == f.Name {
 				continue

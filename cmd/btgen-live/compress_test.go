@@ -95,9 +95,8 @@ func TestDecompress(t *testing.T) {
 		if got, err := io.ReadAll(r); string(got) != text || err != nil {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
-		if r, err = open(in[:len(in)-5]); err != nil {
-			t.Fatal(name, err)
-		}
+		r, err = open(in[:len(in)-5])
+		assert.Must(t, err, name)
 		if _, err := io.ReadAll(r); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
 			t.Errorf("%s, cut off: %v", name, err)
 		}

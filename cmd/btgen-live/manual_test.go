@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -75,9 +75,7 @@ func TestStatusesOfTheManual(t *testing.T) {
 			}
 		}
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("problems have %v, and the manual has %v", got, want)
-	}
+	assert.Same(t, want, got)
 }
 
 // inProject enters a folder with a schema, and starts a server with its tables, which the environment names.

@@ -334,9 +334,7 @@ func TestAPIWidthOfRollup(t *testing.T) {
 		begin, err := time.Parse(time.DateOnly, from)
 		must(t, err)
 		got := ask(t, h, 200, "windows", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "points", "400", "from", from, "to", begin.AddDate(0, 0, 1).Format(time.DateOnly))
-		if got["every"] != want {
-			t.Errorf("from %s: windows of %v, want %s", from, got["every"], want)
-		}
+		assert.Same(t, want, got["every"], from)
 	}
 }
 
@@ -411,9 +409,7 @@ func TestAPIUnreachable(t *testing.T) {
 	a := newAPI([]*layout.Layout{testschema.Layout(t, servedSchema)}, r.client, store.ReaderOptions{})
 	a.reach = emulates
 	h := served(a)
-	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {
-		t.Errorf("got %v", got)
-	}
+	assert.Same(t, "Event", ask(t, h, 200, "schemas")["name"])
 	of := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
 	for path, parameters := range map[string][]string{
 		"open": nil, "series": of, "chart": of, "range": of, "windows": append(of[:len(of):len(of)], "every", "1h"), "events": of, "latest": of,
@@ -552,9 +548,7 @@ func TestAPIConcurrent(t *testing.T) {
 	for n := range 50 {
 		clients.Go(func() {
 			for i := n; i < n+each; i++ {
-				if got := text(questions[i%len(questions)]); got != want[i%len(questions)] {
-					t.Errorf("%v: another answer", questions[i%len(questions)])
-				}
+				assert.Same(t, want[i%len(questions)], text(questions[i%len(questions)]))
 			}
 		})
 	}

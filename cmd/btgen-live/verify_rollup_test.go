@@ -36,9 +36,9 @@ func TestWindows(t *testing.T) {
 	now := func() time.Time { return at.AddDate(0, 0, 2) }
 	roll := func() {
 		t.Helper()
-		if _, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{All: true, Now: now, Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
-			t.Fatal(err)
-		}
+		pause := func(context.Context, time.Duration) error { return nil }
+		_, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{All: true, Now: now, Sleep: pause})
+		must(t, err)
 	}
 	roll()
 	verified("100% of 10")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/termtest"
 )
 
@@ -18,9 +19,7 @@ func TestColor(t *testing.T) {
 		for noColor, want := range map[string]bool{"": true, "1": false} {
 			t.Setenv("NO_COLOR", noColor)
 			terminal, end := termtest.Open(t)
-			if code := run([]string{command, schema}, terminal, io.Discard); code != 1 {
-				t.Errorf("%s: exit code %d", command, code)
-			}
+			assert.Same(t, 1, run([]string{command, schema}, terminal, io.Discard), command)
 			text := end()
 			if colored := strings.Contains(text, "\x1b["); colored != want || !strings.Contains(text, "unknown language version") {
 				t.Errorf("%s, NO_COLOR=%q: %q", command, noColor, text)

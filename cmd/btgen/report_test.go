@@ -126,8 +126,6 @@ func TestGitHubLines(t *testing.T) {
 			lines = append(lines, string(words.AppendLine(nil, []byte(line))))
 		}
 		want = strings.Join(lines, "\n")
-		if got := strings.NewReplacer("%0A", "\n", "%25", "%").Replace(data); got != want {
-			t.Fatalf("%q is read as %q, want %q", out, got, want)
-		}
+		assert.Same(t, want, strings.NewReplacer("%0A", "\n", "%25", "%").Replace(data), out)
 	})
 }

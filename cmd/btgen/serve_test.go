@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,9 +48,7 @@ func (s *served) waitFor(text string) string {
 func files(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	if err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error { out = append(out, name); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error { out = append(out, name); return err }))
 	return out
 }
 
@@ -88,9 +85,7 @@ func TestServe(t *testing.T) {
 	}
 	writeFile(t, "schemas/event.yaml", schema)
 	page.waitFor("Nothing to compare with")
-	if now := files(t); !slices.Equal(before, now) {
-		t.Errorf("files %v, before %v", now, before)
-	}
+	assert.Same(t, before, files(t))
 	if !testlong.Enabled() {
 		return // each version is simulated
 	}

@@ -104,7 +104,5 @@ func TestWatch(t *testing.T) {
 	if text, err := os.ReadFile("elsewhere/app/event_btgen.go"); err != nil || !bytes.Contains(text, []byte("Value string")) {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if n := strings.Count(failures.String(), "watching the schemas"); n != 1 {
-		t.Errorf("printed %d times that it watches", n)
-	}
+	assert.Same(t, 1, strings.Count(failures.String(), "watching the schemas"))
 }

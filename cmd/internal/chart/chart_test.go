@@ -129,9 +129,7 @@ func TestSafe(t *testing.T) {
 	}
 	page, err := charts(t)["hostile"].HTML()
 	must(t, err)
-	if !bytes.Contains(page, []byte(`&lt;/script&gt;&lt;/title&gt;&lt;img src=x onerror=alert(1)&gt;&amp;`)) {
-		t.Errorf("the title is not in the page:\n%s", page)
-	}
+	assert.Contains(t, `&lt;/script&gt;&lt;/title&gt;&lt;img src=x onerror=alert(1)&gt;&amp;`, string(page))
 }
 
 // checkChart checks all formats of a chart.

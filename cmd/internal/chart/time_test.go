@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestTicks checks ticks at local times, among them where clocks change.
@@ -42,9 +44,7 @@ func TestTicks(t *testing.T) {
 				got = append(got, "("+tick.context+")")
 			}
 		}
-		if got := strings.Join(got, " "); got != tt.want {
-			t.Errorf("%s, %s to %s:\ngot  %s\nwant %s", tt.zone, tt.from, tt.to, got, tt.want)
-		}
+		assert.Same(t, tt.want, strings.Join(got, " "), tt.zone, tt.from, tt.to)
 	}
 }
 

@@ -206,9 +206,8 @@ func FuzzNDJSON(f *testing.F) {
 		csv := format.NewCSV(format.Columns(l))
 		r, err := format.Find("csv").Read(bytes.NewReader(csv.Append(csv.Begin(nil), &e)), l, format.ReaderOptions{})
 		must(t, err)
-		if again, _, err = r.Next(); err != nil {
-			t.Fatalf("%q: %v", csv.Append(nil, &e), err)
-		}
+		again, _, err = r.Next()
+		must(t, err, csv.Append(nil, &e))
 	})
 }
 
@@ -217,9 +216,7 @@ func TestNDJSONIsUTF8(t *testing.T) {
 	l := resolve(t)
 	e := &dynamic.Event{Series: []any{"a\xff"}, Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Values: make([]any, len(l.Fields))}
 	got := string(format.NewNDJSON(format.Columns(l)).Append(nil, e))
-	if want := "\"host\":\"a\ufffd\""; !strings.Contains(got, want) {
-		t.Errorf("%q has no %s", got, want)
-	}
+	assert.Contains(t, "\"host\":\"a\ufffd\"", got)
 }
 
 // A record of the smallest items is refused before they take memory: tags, fields, labels, words, cells and

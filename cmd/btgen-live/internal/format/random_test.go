@@ -14,7 +14,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
@@ -75,9 +74,9 @@ func TestRandomEvents(t *testing.T) {
 func (d *stored) formats(t *rapid.T) {
 	ctx := context.Background()
 	for _, prefix := range []string{"all_", "rest_"} {
-		if _, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), setup.Options{TablePrefix: prefix, AllowDrafts: true}); err != nil {
-			t.Fatal(err)
-		}
+		o := setup.Options{TablePrefix: prefix, AllowDrafts: true}
+		_, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), o)
+		must(t, err)
 	}
 	defer d.drop(ctx)
 	events := d.traffic.Events(t, 12)
@@ -115,9 +114,8 @@ func (d *stored) formats(t *rapid.T) {
 		if other && table.Metrics() != d.layout.Read.Metrics() || table.Pattern.NewestOnly() {
 			continue // it may have more than the table that is read, or other versions after calls with other events
 		}
-		if diff := cmp.Diff(dynamictest.EventRows(ctx, d.server.Client, "all_", table), dynamictest.EventRows(ctx, d.server.Client, "rest_", table)); diff != "" {
-			t.Fatalf("table %s: (-want +got)\n%s", table.ID, diff)
-		}
+		want, got := dynamictest.EventRows(ctx, d.server.Client, "all_", table), dynamictest.EventRows(ctx, d.server.Client, "rest_", table)
+		assert.Same(t, want, got, table.ID)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/infer"
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -93,9 +94,7 @@ func TestRecords(t *testing.T) {
 				if again, err := c.propose(t, c.input); err != nil || string(again.Schema) != got {
 					t.Errorf("the second proposal differs: %v", err)
 				}
-				if n := strings.Count(got, "# ? "); n != len(p.Questions) {
-					t.Errorf("%d questions, and %d in the schema", len(p.Questions), n)
-				}
+				assert.Same(t, len(p.Questions), strings.Count(got, "# ? "))
 			}
 			if *update {
 				c.archive.Files[1].Data = []byte(got)

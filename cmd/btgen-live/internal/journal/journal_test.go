@@ -424,9 +424,8 @@ func TestTorn(t *testing.T) {
 	records := []string{"a", "longer", strings.Repeat("x", 100)}
 	ends := []int{len(magic)}
 	f := loadable(t, []byte(magic))
-	if _, err := f.load(nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := f.load(nil)
+	must(t, err)
 	for _, r := range records {
 		must(t, f.append([]byte(r)))
 		ends = append(ends, int(f.size))
@@ -750,9 +749,7 @@ func TestWaits(t *testing.T) {
 	k := connected(t, b.Addr)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := requests[0].do(ctx, k); status.Code(err) != codes.DeadlineExceeded {
-		t.Error(err)
-	}
+	assert.Same(t, codes.DeadlineExceeded, status.Code(requests[0].do(ctx, k)))
 	_, err = j.Load(t.Context(), b.Addr)
 	must(t, err)
 	assert.Is(t, nil, errors.Join(requests[0].do(t.Context(), k), b.Close(), j.Close()))

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -48,9 +47,7 @@ func TestLeft(t *testing.T) {
 				got[r.Verdict] = strings.TrimSpace(got[r.Verdict] + " " + r.ID)
 			}
 			assert.Same(t, []string{c.holds, c.fails, c.undecided}, []string{got[Holds], got[Fails], got[NotTried]})
-			if left := len(tablesOf(t, clients)); (left > 0) != (c.undecided != "") {
-				t.Errorf("%d tables are left", left)
-			}
+			assert.Same(t, c.undecided != "", len(tablesOf(t, clients)) > 0)
 		})
 	}
 }
@@ -70,9 +67,8 @@ func collect(t *testing.T, c *Clients, o Options, table string, left func(l *lat
 
 // TestNothingLeft checks that there must be something to judge.
 func TestNothingLeft(t *testing.T) {
-	if _, err := Resume(t.Context(), start(t), options(t)); !errors.Is(err, ErrNothingLeft) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := Resume(t.Context(), start(t), options(t))
+	assert.Is(t, ErrNothingLeft, err)
 }
 
 // TestPage checks that the manual lists all assumptions. To update its page, run
