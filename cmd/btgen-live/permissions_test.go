@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -76,12 +77,9 @@ func (g *guard) check(method string) error {
 	return nil
 }
 
-// unary intercepts requests.
-func (g *guard) unary(ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if err := g.check(info.FullMethod); err != nil {
-		return nil, err
-	}
-	return next(ctx, r)
+// tap refuses requests.
+func (g *guard) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	return ctx, g.check(info.FullMethodName)
 }
 
 // deny denies a permission from now on, or none, and forgets what was called.
@@ -107,14 +105,8 @@ var guardedCommands = []struct{ name, line string }{
 // live starts a server with the events, except for a setup, and runs a command. It returns what it prints, and whether it succeeds.
 func (g *guard) live(t *testing.T, command, denied string) (text string, succeeds bool) {
 	t.Helper()
-	stream := func(server any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		if err := g.check(info.FullMethod); err != nil {
-			return err
-		}
-		return next(server, s)
-	}
 	g.deny("")
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(g.unary), grpc.ChainStreamInterceptor(stream))
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.InTapHandle(g.tap))
 	must(t, err)
 	defer b.Close()
 	t.Setenv(store.EmulatorVariable, b.Addr)
@@ -249,7 +241,7 @@ func TestPermissions(t *testing.T) {
 func TestClientPings(t *testing.T) {
 	g := &guard{}
 	g.deny("instances.ping")
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(g.unary))
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.InTapHandle(g.tap))
 	must(t, err)
 	defer b.Close()
 	for denied, want := range map[string]codes.Code{"instances.ping": codes.PermissionDenied, "": codes.OK} {

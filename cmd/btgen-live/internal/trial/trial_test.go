@@ -12,7 +12,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/tap"
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -123,18 +123,11 @@ func TestUnknown(t *testing.T) {
 // TestHeaders checks that requests have the headers by which Bigtable routes them, and without which it refuses reversed reads.
 func TestHeaders(t *testing.T) {
 	seen := map[string]string{} // by method
-	note := func(ctx context.Context, method string) {
-		md, _ := metadata.FromIncomingContext(ctx)
-		if features := md.Get("bigtable-features"); len(features) == 1 {
-			seen[path.Base(method)] = strings.Join(md.Get("x-goog-request-params"), " ")
+	c := start(t, grpc.InTapHandle(func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		if features := info.Header.Get("bigtable-features"); len(features) == 1 {
+			seen[path.Base(info.FullMethodName)] = strings.Join(info.Header.Get("x-goog-request-params"), " ")
 		}
-	}
-	c := start(t, grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		note(ctx, info.FullMethod)
-		return next(ctx, request)
-	}), grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		note(stream.Context(), info.FullMethod)
-		return next(server, stream)
+		return ctx, nil
 	}))
 	c.AppProfile = "batch"
 	o := options(t, "check-match", "bulk-results", "increment", "sample-order", "ping", "sessions", "view-write")
