@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"os"
@@ -11,17 +13,23 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/trial"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -158,4 +166,86 @@ func TestWindowsProgress(t *testing.T) {
 		const want = "btgen-live: 86,400 events, 7,855/s\nbtgen-live: 172,800 events, 7,855/s\nbtgen-live: 259,200 events, 7,855/s\n"
 		assert.Same(t, want, progress.String())
 	})
+}
+
+// TestInterruptedWrite interrupts a process that writes: it says which lines are written, and
+// the next one continues there. Then it kills a process: another one that begins again
+// changes nothing, and completes the rest.
+func TestInterruptedWrite(t *testing.T) {
+	const lines, first = 9_000, 7_000
+	_, b := inProject(t, "event.yaml", killedSchema, setup.Options{})
+	var text []string
+	for i := range lines {
+		text = append(text, fmt.Sprintf("{\"host\":\"h%06d\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":%d}\n", i, i))
+	}
+	stored := func() int {
+		n := 0
+		if err := b.Client.Open("by_host").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { n++; return true }, bigtable.RowFilter(bigtable.StripValueFilter())); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, signal := range testlong.Sample([]os.Signal{syscall.SIGINT, syscall.SIGKILL}, 2) {
+		cmd := exec.Command("btgen-live", atInstance("write", "Event")...)
+		in, err := cmd.StdinPipe()
+		must(t, err)
+		var failed bytes.Buffer
+		cmd.Stderr = &failed
+		must(t, cmd.Start())
+		if _, err := io.WriteString(in, strings.Join(text[:first], "")); err != nil { // and no end
+			t.Fatal(err)
+		}
+		for stored() < first {
+			time.Sleep(20 * time.Millisecond) // reading all of them takes about as long
+		}
+		must(t, cmd.Process.Signal(signal))
+		_ = cmd.Wait()
+		want := "btgen-live: interrupted: all lines up to 7000 are written or reported, 7,000 events in total; to continue, repeat the command with --from-line 7001\n"
+		if signal == syscall.SIGINT && (cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(failed.String(), want)) {
+			t.Fatalf("exit code %d: %s", cmd.ProcessState.ExitCode(), failed.String())
+		}
+		must(t, os.WriteFile("all.ndjson", []byte(strings.Join(text, "")), 0o666))
+		command, rest := "write Event all.ndjson", "9,000 events written\n"
+		if signal == syscall.SIGINT {
+			command, rest = command+" --from-line 7001", "2,000 events written from line 7001 on\n"
+		}
+		if code, stdout, stderr := ranAt(command); code != 0 || stdout != rest || stored() != lines {
+			t.Fatalf("exit code %d, %d events: %s%s", code, stored(), stdout, stderr)
+		}
+	}
+}
+
+// TestTrialKilled checks that the tables of a killed trial are removed by their names, an hour later.
+func TestTrialKilled(t *testing.T) {
+	started := make(chan *os.Process, 1)
+	made := 0
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		response, err := next(ctx, request)
+		if _, creates := request.(*adminpb.CreateTableRequest); creates {
+			if made++; made == 3 {
+				assert.Is(t, nil, (<-started).Kill())
+			}
+		}
+		return response, err
+	}))
+	must(t, err)
+	defer b.Close()
+	t.Setenv(store.EmulatorVariable, b.Addr)
+	cmd := exec.Command("btgen-live", atInstance("trial", "order-rows", "sums-add", "protection")...)
+	cmd.Env = append(os.Environ(), store.EmulatorVariable+"="+b.Addr)
+	must(t, cmd.Start())
+	started <- cmd.Process
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the trial ended")
+	}
+	left, err := b.Admin.Tables(t.Context())
+	must(t, err)
+	assert.Same(t, 3, len(left))
+	c := &trial.Clients{Project: storetest.Project, Instance: storetest.Instance, Client: b.Client, Admin: b.Admin}
+	removed, _, err := trial.Clean(t.Context(), c, time.Now())
+	must(t, err)
+	assert.Same(t, 0, len(removed))
+	removed, _, err = trial.Clean(t.Context(), c, time.Now().Add(2*time.Hour))
+	must(t, err)
+	assert.Same(t, len(left), len(removed))
 }
