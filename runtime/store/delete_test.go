@@ -96,9 +96,7 @@ func TestDeleteBreaksOff(t *testing.T) {
 			}
 			_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 			must(t, err)
-			if d, o := storedCells(t, s, days.Table.ID), storedCells(t, s, singles.Table.ID); d != 5 || o != 5 {
-				t.Errorf("request %d, applied %t: %d and %d cells", failing, applied, d, o)
-			}
+			assert.Same(t, []int{5, 5}, []int{storedCells(t, s, days.Table.ID), storedCells(t, s, singles.Table.ID)}, failing, applied)
 		}
 	}
 }

@@ -33,9 +33,8 @@ func TestFieldsOfWholeValues(t *testing.T) {
 // refusesFields checks that a read of fields, not all of which the table has, fails.
 func refusesFields(t *testing.T, r *readerOf[sample], fields ...Field) {
 	t.Helper()
-	for _, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: fields}) {
-		assert.Is(t, ErrNoField, err, fields)
-	}
+	err := firstError(r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: fields}))
+	assert.Is(t, ErrNoField, err, fields)
 }
 
 // TestCellsOfFields counts the cells sent for some fields: only theirs if one is required, else one more per event.

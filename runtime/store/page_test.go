@@ -37,12 +37,7 @@ func TestTokenOfAnotherRead(t *testing.T) {
 	l := days()
 	r, _ := stored(t, l, 3600, numbered(20)...)
 	ask := func(r *readerOf[sample], q *testQuery[sample], series string, to int, o ReadOptions) error {
-		for _, err := range readOf(t.Context(), r, q, seriesOf(sample{Series: series}), at(0), at(to), o) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return firstError(readOf(t.Context(), r, q, seriesOf(sample{Series: series}), at(0), at(to), o))
 	}
 	first := &Page{Size: 3}
 	must(t, ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: first}))

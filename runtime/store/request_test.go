@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -66,6 +67,11 @@ func TestResumeAfterLastScannedRow(t *testing.T) {
 			t.Errorf("%d requests: %v", requests, err)
 		}
 	}
+}
+
+// rowsOf requests rows, and returns the error.
+func rowsOf(t *testing.T, r *readerOf[sample], rows ...codec.Rows) error {
+	return firstError(r.reader.table.Rows(t.Context(), new(request.Operation), rows, bigtable.PassAllFilter(), 0))
 }
 
 // heartbeat is a message that a server has scanned the rows up to a key.
@@ -126,9 +132,7 @@ func TestPassingErrors(t *testing.T) {
 			return nil
 		}}
 		r := scriptedReader(t, s)
-		for _, err := range r.reader.table.Rows(t.Context(), new(request.Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
-			t.Errorf("%v: %v", code, err)
-		}
+		must(t, rowsOf(t, r, codec.Rows{Start: "a", End: "z"}), code)
 		for i, start := range starts {
 			starts[i] = strings.TrimSuffix(start, "\x00")
 		}
@@ -138,9 +142,7 @@ func TestPassingErrors(t *testing.T) {
 		s := &scripted{read: func(int, *bigtablepb.ReadRowsRequest, bigtablepb.Bigtable_ReadRowsServer) error {
 			return status.Error(code, "defect")
 		}}
-		var failed error
-		for _, failed = range scriptedReader(t, s).reader.table.Rows(t.Context(), new(request.Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
-		}
+		failed := rowsOf(t, scriptedReader(t, s), codec.Rows{Start: "a", End: "z"})
 		want := int64(4)
 		if code == codes.PermissionDenied {
 			want = 1
@@ -176,18 +178,11 @@ func TestRequestSizeLimit(t *testing.T) {
 				}
 			}
 		}
-		send := func(rows []codec.Rows) {
-			for _, err := range r.reader.table.Rows(t.Context(), new(request.Operation), rows, bigtable.PassAllFilter(), 0) {
-				if err == nil {
-					t.Error("a row")
-				}
-			}
-		}
 		for rows := range codec.KeyLists(keys, false, codec.MaxRowSet) {
-			send([]codec.Rows{rows})
+			assert.Contains(t, stop.Error(), rowsOf(t, r, rows))
 		}
 		for rows := range scan.Batches(ranges) {
-			send(rows)
+			assert.Contains(t, stop.Error(), rowsOf(t, r, rows...))
 		}
 		if len(sizes) < 4 || slices.Max(sizes) > 512<<10 || slices.Max(sizes) < 256<<10 {
 			t.Errorf("keys of %d bytes: requests of %d bytes", width, sizes)

@@ -106,6 +106,18 @@ func summarized(t *testing.T, l *mappingOf[sample], events ...sample) *storetest
 	return bt
 }
 
+// TestRollupDryDeletion checks that a dry run of a deletion counts what the deletion does, with marks of the rollup.
+func TestRollupDryDeletion(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := summarized(t, l, sampleAt(60, 7), sampleAt(61, 7), sampleAt(86460, 8))
+	w, of := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)), seriesOf(sampleAt(0, 0))
+	dry, err := w.DeleteRange(t.Context(), of, at(0), at(86400*2), DeleteOptions{DryRun: true})
+	must(t, err)
+	deleted, err := w.DeleteRange(t.Context(), of, at(0), at(86400*2))
+	must(t, err)
+	same(t, []any{dry.String(), 2}, []any{deleted.String(), deleted.Tables[0].Rows})
+}
+
 // TestRollupExpired checks which windows are inexact once events have expired: those that runs do not fill, whose
 // increase begins in one of these, or whose runs have expired in part. None are left out, in no kind of table.
 func TestRollupExpired(t *testing.T) {

@@ -102,18 +102,14 @@ func TestScanRefuses(t *testing.T) {
 	scanner, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID)
 	must(t, err)
 	for _, times := range [][2]time.Time{{at(1), at(0)}, {at(0), {}}} {
-		for _, err := range scanner.Rows(t.Context(), KeyRange{}, times[0], times[1]) {
-			wantRange(t, err, times[0], times[1])
-		}
+		wantRange(t, firstError(scanner.Rows(t.Context(), KeyRange{}, times[0], times[1])), times[0], times[1])
 	}
 	for row, err := range scanner.Rows(t.Context(), KeyRange{Start: "b", End: "a"}, at(0), at(1)) {
 		t.Error(row, err)
 	}
 	scanner, err = newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID, ReaderOptions{TablePrefix: "other_"})
 	must(t, err)
-	for _, err := range scanner.Rows(t.Context(), KeyRange{}, at(0), at(1)) {
-		wantMissing(t, err, "other_days")
-	}
+	wantMissing(t, firstError(scanner.Rows(t.Context(), KeyRange{}, at(0), at(1))), "other_days")
 	_, err = scanner.Splits(t.Context())
 	wantMissing(t, err, "other_days")
 }

@@ -290,10 +290,7 @@ func TestMalformedSelections(t *testing.T) {
 	} {
 		_, read := polesOf(r.Read(t.Context(), of, at(0), at(poleNow)))
 		columns := readColumns(t.Context(), r, c.columns, new(poleColumns), of, at(0), at(poleNow))
-		var series error
-		for _, err := range readSeries[line](t.Context(), r, of, at(0), at(poleNow)) {
-			series = err
-		}
+		series := firstError(readSeries[line](t.Context(), r, of, at(0), at(poleNow)))
 		_, rows := c.mapping.given().Rows(of)
 		_, selects := c.mapping.given().Selects(of)
 		_, within := w.DeleteRange(t.Context(), of, at(0), at(poleNow))

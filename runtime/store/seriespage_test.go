@@ -68,9 +68,7 @@ func TestTokensOfSeries(t *testing.T) {
 	must(t, err)
 	same(t, [][]string{{"s1", "s2"}, {"s3"}, {""}}, [][]string{got, more, {end}})
 	of := &Page{Size: 1}
-	for _, err := range readOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(100), ReadOptions{Page: of}) {
-		must(t, err)
-	}
+	must(t, firstError(readOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(100), ReadOptions{Page: of})))
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	must(t, err)
 	crafted := func(p pagePlace) string { return p.token(binary.BigEndian.Uint64(raw[1:])) }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -802,4 +804,34 @@ func (r *nowRun) run(choose func(options []nowOption) *nowOption) {
 		r.faulty = r.faulty || o.fault
 	}
 	r.agree("a", "b")
+}
+
+// TestStateCallsFail lets each request of each call fail: the call returns the error, and repeated it does what it should.
+func TestStateCallsFail(t *testing.T) {
+	rejected := status.Error(codes.PermissionDenied, "no")
+	for name, call := range testlong.SampleMap(map[string]lateDo{
+		"write": writesLate(WriteOptions{}, sampleAt(940, 1)), "if absent": writesLate(ifAbsent, sampleAt(940, 1)),
+		"merge": writesLate(WriteOptions{Merge: true}, sampleAt(920, 1)), "delete event": deletesLate(920),
+		"delete series": deletesAll, "delete range": lateCalls["DeleteRange"].call,
+	}, 2) {
+		for failing, failed := 0, true; failed; failing++ {
+			c := &lateCase{nowCase: *newNowCase(t, 500*time.Second)}
+			must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{sampleAt(900, 0), sampleAt(920, 0)}))
+			requests := 0
+			client := through(c.Client, func(_ asked, send func() error) error {
+				if requests++; requests-1 == failing {
+					return rejected
+				}
+				return send()
+			})
+			err := call(t.Context(), c, client)
+			if failed = requests > failing; failed != errors.Is(err, rejected) {
+				t.Errorf("%s: request %d fails: %v", name, failing, err)
+			}
+			if err := call(t.Context(), c, client); failed && !errors.Is(err, ErrExists) {
+				must(t, err, name, "again")
+			}
+			c.agree("a")
+		}
+	}
 }

@@ -51,12 +51,7 @@ func TestWhereIsRefused(t *testing.T) {
 		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []codec.Condition{{Field: string(f)}}}
 	}
 	read := func(q *testQuery[gauge], o ReadOptions) error {
-		for _, err := range readOf(t.Context(), r, q, seriesOf(gauge{Series: "s0"}), at(0), at(200_000), o) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return firstError(readOf(t.Context(), r, q, seriesOf(gauge{Series: "s0"}), at(0), at(200_000), o))
 	}
 	for name, test := range map[string]struct {
 		q    *testQuery[gauge]

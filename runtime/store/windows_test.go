@@ -125,9 +125,8 @@ func TestWindowsRefuse(t *testing.T) {
 		}
 	}
 	for _, o := range []WindowOptions{{Limit: -1}, {Before: -time.Hour}} {
-		for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), o) {
-			asError[*OptionsError](t, err, o)
-		}
+		windows := readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of0, at(0), at(1), window.Every(time.Hour), o)
+		asError[*OptionsError](t, firstError(windows), o)
 	}
 }
 
