@@ -392,7 +392,8 @@ func TestBackfillPartsSweep(t *testing.T) {
 		tables := steps.Left(at(0))
 		same(t, "days", tables[len(tables)-1].Table)
 		var chunks []JobNote
-		counts, err := steps.Find(t.Context(), tables[0], KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) })
+		take := func(c JobNote) { chunks = append(chunks, c) }
+		counts, err := steps.Find(t.Context(), tables[0], KeyRange{}, allClaims{}, take)
 		if must(t, err); len(chunks) != 1 || (counts.Backfill.OnlyTarget == 1) == repair {
 			t.Fatalf("repair %t: %d chunks, %+v", repair, len(chunks), counts)
 		}
@@ -428,7 +429,8 @@ func TestBackfillPartsAlone(t *testing.T) {
 	oldest, _, err := steps.Do(t.Context(), note(placesNote{Table: "singles"}))
 	must(t, err)
 	same(t, time.Time{}, oldest)
-	_, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []rowPlaces{{Row: []byte{9}, At: [][3]int64{{}}}}}))
+	foreign := []rowPlaces{{Row: []byte{9}, At: [][3]int64{{}}}}
+	_, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: foreign}))
 	assert.Is(t, errPlaces, err)
 }
 

@@ -96,7 +96,8 @@ func TestDeleteBreaksOff(t *testing.T) {
 			}
 			_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 			must(t, err)
-			assert.Same(t, []int{5, 5}, []int{storedCells(t, s, days.Table.ID), storedCells(t, s, singles.Table.ID)}, failing, applied)
+			cells := []int{storedCells(t, s, days.Table.ID), storedCells(t, s, singles.Table.ID)}
+			assert.Same(t, []int{5, 5}, cells, failing, applied)
 		}
 	}
 }

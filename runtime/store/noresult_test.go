@@ -112,7 +112,8 @@ func TestMisplacedRows(t *testing.T) {
 		})
 	}
 	r := refillOf(t, lax(singles()), days(), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
-	setCell(t, r.Client, "singles", fmt.Sprintf("7s#%013d", at(1).UnixMilli()), "f.1", "v.1", at(1), codec.Binary.Uint64.Append(nil, 5))
+	row := fmt.Sprintf("7s#%013d", at(1).UnixMilli())
+	setCell(t, r.Client, "singles", row, "f.1", "v.1", at(1), codec.Binary.Uint64.Append(nil, 5))
 	scanner, err := newScannerOf(r.Client, r.mappings[:1], "singles")
 	must(t, err)
 	events, misplaced := 0, 0

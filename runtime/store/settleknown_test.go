@@ -125,7 +125,8 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 					}
 					row, err := bt.Client.Open("now").ReadRow(t.Context(), series)
 					must(t, err)
-					marked := slices.ContainsFunc(row["f"], func(c bigtable.ReadItem) bool { return strings.Contains(c.Column, markPrefix) })
+					is := func(c bigtable.ReadItem) bool { return strings.Contains(c.Column, markPrefix) }
+					marked := slices.ContainsFunc(row["f"], is)
 					assert.Same(t, has, marked, pattern, apart, name, "the row is marked if the event has the field")
 				}
 			}

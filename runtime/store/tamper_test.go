@@ -179,10 +179,11 @@ func TestTamperedReads(t *testing.T) {
 				continue // looks like the end
 			}
 			t.Run(where+"/"+name, func(t *testing.T) {
-				client := opened(t)(storetest.Connect(t.Context(), bt.Addr, install(onStreams(readRows, func(open opener) (grpc.ClientStream, error) {
+				wrap := func(open opener) (grpc.ClientStream, error) {
 					stream, err := open()
 					return &tampering{ClientStream: stream, tamper: tamper}, err
-				}))))
+				}
+				client := opened(t)(storetest.Connect(t.Context(), bt.Addr, install(onStreams(readRows, wrap))))
 				r := newReaderOf(client, l)
 				got, err := collect(t.Context(), r, "s", day0, at(86400*rows))
 				if name == "nothing" && err != nil || err == nil && len(got) != rows {
@@ -216,7 +217,8 @@ func TestForcedCodec(t *testing.T) {
 	}
 	l := days()
 	bt := newBigtable(t, l)
-	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, inside(onStreams(mutateRows, force)), inside(onStreams(readRows, force))))
+	writes, reads := inside(onStreams(mutateRows, force)), inside(onStreams(readRows, force))
+	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, writes, reads))
 	var ended Operation
 	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
 	w, r := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks}), newReaderOf(client, l, ReaderOptions{Hooks: hooks})

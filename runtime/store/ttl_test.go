@@ -155,7 +155,8 @@ func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 		setCell(t, bt.Client, l.Table.ID, row, f.Name, "v.1", at(60), binary.BigEndian.AppendUint64(nil, 8))
 		setCell(t, bt.Client, l.Table.ID, row, f.Name, "of an older schema", at(0), nil)
 	}
-	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).Write(t.Context(), sample{Series: "s", Time: at(0), Class: 1}))
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0))
+	must(t, w.Write(t.Context(), sample{Series: "s", Time: at(0), Class: 1}))
 	same(t, map[string]int{"z:v.1": 1}, storedColumnsOf(t, bt.Client, l.Table.ID))
 }
 
@@ -312,7 +313,7 @@ func TestLatestOfExpiringEvents(t *testing.T) {
 	l = metrics()
 	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
 	bt = newBigtable(t, l)
-	setCell(t, bt.Client, l.Table.ID, "s#note#2021-03-05", "f.1", "note", at(60), nil) // the first column has no row at all
+	setCell(t, bt.Client, l.Table.ID, "s#note#2021-03-05", "f.1", "note", at(60), nil) // the first column has no row
 	var op Operation
 	o := tells(0, &op)
 	now = 2*86400 + 5

@@ -125,8 +125,8 @@ func TestWindowsRefuse(t *testing.T) {
 		}
 	}
 	for _, o := range []WindowOptions{{Limit: -1}, {Before: -time.Hour}} {
-		windows := readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of0, at(0), at(1), window.Every(time.Hour), o)
-		asError[*OptionsError](t, firstError(windows), o)
+		into, hour := intoColumns(l.untyped()), window.Every(time.Hour)
+		asError[*OptionsError](t, firstError(readWindows(t.Context(), r, into, sampleWindows, of0, at(0), at(1), hour, o)), o)
 	}
 }
 
