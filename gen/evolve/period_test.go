@@ -37,8 +37,10 @@ tables:
   readings:
     pattern: bucket_new_cells
     key: {delimiter: "#", segments: [region, device, bucket]}
-    ttl: {max_age: 400d}
 ` + table
+	if !strings.Contains(table, "\n    ttl:") {
+		text += "    ttl: {max_age: 400d}\n"
+	}
 	if !strings.Contains(table, "\n    family:") {
 		text += "    family: m\n"
 	}
@@ -114,9 +116,8 @@ func TestRemovedLayoutWay(t *testing.T) {
 		"{max_age: 400d, from: write}", "{any_of: [{max_age: 30d}, {max_versions: 1}]}", "{all_of: [{max_age: 30d}, {max_versions: 5}]}",
 	} {
 		with := func(table string) *layout.Layout {
-			text := "btgen: v1\npackage: p\nname: P\nseries: {region: string}\ntime: {precision: 1s}\nfields: {value: int64}\ntables:\n  readings:\n" +
-				"    pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [region, bucket]}\n    family: m\n    ttl: " + ttl + "\n" + table
-			return testschema.Layout(t, text)
+			_, l := schemaOf(t, table+"    ttl: "+ttl+"\n")
+			return l
 		}
 		before, after := with(hours), with("    bucket: 1h\n")
 		at := func(now time.Time) *evolve.Comparison {
@@ -127,10 +128,7 @@ func TestRemovedLayoutWay(t *testing.T) {
 		now := time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 		want := "E18:readings/2027-01-11"
 		if m := named.FindStringSubmatch(c.Findings[0].Diagnostic.Hint); m != nil {
-			var err error
-			if now, err = time.Parse(time.RFC3339, m[1]); err != nil {
-				t.Fatal(err)
-			}
+			now = must(time.Parse(time.RFC3339, m[1]))
 			want = "E72:readings/2027-01-11"
 			if names := namesOf(at(now.AddDate(0, 0, -2))); names[0] != c.Findings[0].Name {
 				t.Errorf("%s: two days before %v: %q", ttl, now, names)
