@@ -41,9 +41,6 @@ func chains() []chain {
 // familyOf returns the family of a layout.
 func familyOf(layout byte) string { return map[byte]string{'a': "m", 'b': "m", 'c': "n"}[layout] }
 
-// bucketOf returns the bucket of a layout.
-func bucketOf(layout byte) string { return map[byte]string{'a': "1d", 'b': "1h", 'c': "1d"}[layout] }
-
 // layouts returns the layouts as the generator writes them.
 func (c chain) layouts(t *testing.T) facts.Layouts {
 	t.Helper()
@@ -54,7 +51,7 @@ func (c chain) layouts(t *testing.T) facts.Layouts {
 			from--
 		}
 		if c[from] != '-' {
-			line := fmt.Sprintf("bucket: %s; family %s: events", bucketOf(c[from]), familyOf(c[from]))
+			line := fmt.Sprintf("bucket: %s; family %s: events", map[byte]string{'a': "1d", 'b': "1h", 'c': "1d"}[c[from]], familyOf(c[from]))
 			if to < len(c) {
 				line = "until: " + edges[to-1].Format(time.RFC3339) + "; " + line
 			}
@@ -151,18 +148,6 @@ func (c chain) older(part int) bool {
 	return part >= 0 && slices.ContainsFunc(c[:part+1], func(layout byte) bool { return layout != '-' })
 }
 
-// tablesOfTests are the live rules of a table.
-func tablesOfTests() map[string]map[string]codec.GCRule {
-	month := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}
-	year := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}
-	return map[string]map[string]codec.GCRule{
-		"a month":               {"m": month, "n": month},
-		"a year and a month":    {"m": year, "n": month},
-		"forever and a month":   {"m": {}, "n": month},
-		"one family is missing": {"m": month},
-	}
-}
-
 // liveOf returns a table with rules.
 func liveOf(rules map[string]codec.GCRule) *liveTable {
 	live := liveTable{families: map[string]liveFamily{}}
@@ -207,7 +192,11 @@ func setUp(t *testing.T, recorded []chain, own chain, live *liveTable, now time.
 // or setup was refused by name. And setup refuses none of the ordinary changes.
 func TestForgottenLayouts(t *testing.T) {
 	accepted, refused := 0, 0
-	for name, rules := range tablesOfTests() {
+	month := maxAge(30)
+	for name, rules := range map[string]map[string]codec.GCRule{ // of the families of a table
+		"a month": {"m": month, "n": month}, "a year and a month": {"m": maxAge(365), "n": month},
+		"forever and a month": {"m": {}, "n": month}, "one family is missing": {"m": month},
+	} {
 		live := liveOf(rules)
 		for _, now := range momentsOfTests() {
 			for _, recorded := range testlong.Sample(chains(), 15) {
@@ -247,7 +236,7 @@ func TestForgottenLayoutsInTurn(t *testing.T) {
 	all, accepted := chains(), 0
 	for seed := range testlong.Pick[uint64](500, 3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		rules := map[string]codec.GCRule{"m": {Kind: codec.GCMaxAge, MaxAge: 30 * ageDay}, "n": {Kind: codec.GCMaxAge, MaxAge: 90 * ageDay}}
+		rules := map[string]codec.GCRule{"m": maxAge(30), "n": maxAge(90)}
 		now := edges[0].Add(-ageDay)
 		var recorded []chain
 		stored := map[place]bool{}

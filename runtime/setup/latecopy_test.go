@@ -62,9 +62,8 @@ func (s adminSteps) setup(table store.Table) []setup.Change {
 // remove deletes a table or family that no schema uses.
 func (s adminSteps) remove(name string) {
 	s.t.Helper()
-	if _, err := setup.DeleteTables(s.t.Context(), s.admin, s.b.Client, nil, []string{name}); err != nil {
-		s.t.Fatal(err)
-	}
+	_, err := setup.DeleteTables(s.t.Context(), s.admin, s.b.Client, nil, []string{name})
+	must(s.t, err)
 }
 
 // adminCopy is a case: a request of the second step is executed once more after the third.

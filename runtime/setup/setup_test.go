@@ -381,13 +381,6 @@ type fake struct {
 	after func(call string) error
 }
 
-func (f *fake) end(call string) error {
-	if f.after == nil {
-		return nil
-	}
-	return f.after(call)
-}
-
 func (f *fake) begin(ctx context.Context, call string) error {
 	if f.tables == nil {
 		f.tables = map[string]map[string]bigtable.GCPolicy{}
@@ -414,56 +407,53 @@ func (f *fake) TableInfo(ctx context.Context, table string) (*bigtable.TableInfo
 	return info, nil
 }
 
+// change makes a call that changes something.
+func (f *fake) change(ctx context.Context, call string, do func() error) error {
+	err := f.begin(ctx, call)
+	if err == nil {
+		err = do()
+	}
+	if err == nil && f.after != nil {
+		err = f.after(call)
+	}
+	return err
+}
+
 func (f *fake) CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error {
-	if err := f.begin(ctx, "table "+conf.TableID); err != nil {
-		return err
-	}
-	if _, found := f.tables[conf.TableID]; found {
-		return status.Error(codes.AlreadyExists, "there is a table "+conf.TableID)
-	}
-	f.tables[conf.TableID] = map[string]bigtable.GCPolicy{}
-	for name, family := range conf.ColumnFamilies {
-		f.tables[conf.TableID][name] = family.GCPolicy
-	}
-	return f.end("table " + conf.TableID)
+	return f.change(ctx, "table "+conf.TableID, func() error {
+		if _, found := f.tables[conf.TableID]; found {
+			return status.Error(codes.AlreadyExists, "there is a table "+conf.TableID)
+		}
+		f.tables[conf.TableID] = map[string]bigtable.GCPolicy{}
+		for name, family := range conf.ColumnFamilies {
+			f.tables[conf.TableID][name] = family.GCPolicy
+		}
+		return nil
+	})
 }
 
 func (f *fake) CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error {
-	if err := f.begin(ctx, "family "+table+"/"+family); err != nil {
-		return err
-	}
-	if _, found := f.tables[table][family]; found {
-		return status.Error(codes.AlreadyExists, "there is a family "+family)
-	}
-	f.tables[table][family] = config.GCPolicy
-	return f.end("family " + table + "/" + family)
+	return f.change(ctx, "family "+table+"/"+family, func() error {
+		if _, found := f.tables[table][family]; found {
+			return status.Error(codes.AlreadyExists, "there is a family "+family)
+		}
+		f.tables[table][family] = config.GCPolicy
+		return nil
+	})
 }
 
 func (f *fake) UpdateFamily(ctx context.Context, table, family string, config bigtable.Family, _ ...bigtable.UpdateFamilyOption) error {
-	if err := f.begin(ctx, "update "+table+"/"+family); err != nil {
-		return err
-	}
-	if _, found := f.tables[table][family]; !found {
-		return status.Error(codes.NotFound, "no family "+family)
-	}
-	f.tables[table][family] = config.GCPolicy
-	return f.end("update " + table + "/" + family)
-}
-
-func (f *fake) UpdateTableWithRowKeySchema(ctx context.Context, table string, _ bigtable.StructType) error {
-	return f.begin(ctx, "row key schema "+table)
-}
-
-func (f *fake) UpdateTableWithDeletionProtection(ctx context.Context, table string, _ bigtable.DeletionProtection) error {
-	return f.begin(ctx, "deletion protection "+table)
+	return f.change(ctx, "update "+table+"/"+family, func() error {
+		if _, found := f.tables[table][family]; !found {
+			return status.Error(codes.NotFound, "no family "+family)
+		}
+		f.tables[table][family] = config.GCPolicy
+		return nil
+	})
 }
 
 func (f *fake) UpdateTableWithTieredStorageConfig(ctx context.Context, table string, _ *bigtable.TieredStorageConfig) error {
 	return f.begin(ctx, "tier "+table)
-}
-
-func (f *fake) UpdateTableRemoveTieredStorageConfig(ctx context.Context, table string) error {
-	return f.begin(ctx, "no tier "+table)
 }
 
 // The server has no schema bundles, as other emulators.
