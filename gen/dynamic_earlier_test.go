@@ -54,20 +54,9 @@ func earlierEvents(t *testing.T, lab *dynamictest.Lab, l *layout.Layout) {
 
 // An older integer that is no float64 is an error, and so that it cannot be taken for another.
 func TestEarlierInexact(t *testing.T) {
-	const yaml = `btgen: v1
-package: p
-name: P
-series: {region: string}
-time: {precision: 1s}
-fields: {value: {type: float64, was: [{column: v, type: int64}]}}
-tables:
-  cells:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [region, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {max_age: 30d}
-`
+	const yaml = `{btgen: v1, package: p, name: P, series: {region: string}, time: {precision: 1s},
+  fields: {value: {type: float64, was: [{column: v, type: int64}]}}, tables: {cells: {
+    pattern: bucket_new_cells, key: {delimiter: "#", segments: [region, bucket]}, bucket: 1d, family: m, ttl: {max_age: 30d}}}}`
 	l := dynamictest.Resolve(t, []byte(yaml))
 	traffic, _ := dynamictest.NewTraffic(l)
 	earlier := dynamictest.Earlier(l, func(*layout.Field) int { return 0 })

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -82,16 +83,10 @@ func (i *identities) schema(tables ...string) (*dynamic.Schema, []string) {
 	text := "btgen: v1\npackage: pairs\nname: Pair\nseries: {host: string, sensor: int64}\ntime: {precision: " + i.precision + "}\n" +
 		"fields: {value: {type: int64, number: 1}}\ntables:\n" + strings.Join(tables, "")
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(text)}})
-	var rules []string
-	for _, d := range r.Diagnostics {
-		if r.Diagnostics.Err() != nil {
-			rules = append(rules, d.Rule)
-		}
+	if r.Diagnostics.Err() == nil {
+		return dynamic.New(r.Layouts[0]), nil
 	}
-	if rules != nil {
-		return nil, rules
-	}
-	return dynamic.New(r.Layouts[0]), nil
+	return nil, each(r.Diagnostics, func(d diag.Diagnostic) string { return d.Rule })
 }
 
 // events returns events that some tables tell apart, each with its number as its value.
@@ -125,9 +120,8 @@ func (i *identities) kept(t *rapid.T, s *dynamic.Schema, events []dynamic.Event,
 	ctx := context.Background()
 	i.prefixes++
 	prefix := fmt.Sprintf("i%d_", i.prefixes)
-	if _, err := setup.Setup(ctx, i.server.Admin, nil, s.Tables(), setup.Options{TablePrefix: prefix, NoHistory: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := setup.Setup(ctx, i.server.Admin, nil, s.Tables(), setup.Options{TablePrefix: prefix, NoHistory: true})
+	must(t, err)
 	defer func() {
 		for _, of := range s.Tables() {
 			_ = i.server.Admin.DeleteTable(ctx, prefix+of.ID)
@@ -140,9 +134,8 @@ func (i *identities) kept(t *rapid.T, s *dynamic.Schema, events []dynamic.Event,
 		t.Fatal(err)
 	}
 	if len(deleted) > 0 {
-		if _, err := w.Delete(ctx, deleted); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Delete(ctx, deleted)
+		must(t, err)
 	}
 	for _, l := range s.Mappings() {
 		r := store.NewReader(i.server.Client, l, store.ReaderOptions{TablePrefix: prefix, Now: clock})

@@ -75,11 +75,7 @@ series: {%[3]s}
 time: {precision: 1s}
 fields: {%[4]s}
 tables:
-  t%[5]d_%[2]s:
-    pattern: single_unserialized
-    key: {delimiter: "#", segments: [%[6]s, time]}
-    family: m
-    ttl: {max_age: 30d}
+  t%[5]d_%[2]s: {pattern: single_unserialized, key: {delimiter: "#", segments: [%[6]s, time]}, family: m, ttl: {max_age: 30d}}
 queries:
   %[7]s
 `

@@ -30,12 +30,8 @@ fields:
   note_2_go: {type: string, number: 3, default: "a\"b"}
   at_most: {type: duration, number: 4, optional: true}
 tables:
-  events:
-    pattern: single_serialized
-    key: {delimiter: "#", segments: [host, {time: unix_s}]}
-    family: m
-    blob: {column: e, format: protobuf}
-    ttl: {keep: forever}
+  events: {pattern: single_serialized, key: {delimiter: "#", segments: [host, {time: unix_s}]},
+    family: m, blob: {column: e, format: protobuf}, ttl: {keep: forever}}
 `
 
 // TestDescriptors checks that the descriptors of a schema bundle state what the .proto file does, as

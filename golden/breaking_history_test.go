@@ -13,6 +13,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -118,15 +119,12 @@ func TestBreakingErrors(t *testing.T) {
 		}
 		prefix, now := fmt.Sprintf("e%d_", i), func() time.Time { return traffic.Now }
 		for _, s := range []*dynamic.Schema{old, new} {
-			if _, err := setup.Setup(t.Context(), b.Admin, nil, s.Tables(), setup.Options{TablePrefix: prefix, NoHistory: true}); err != nil {
-				t.Fatal(e.name, err)
-			}
+			_, err := setup.Setup(t.Context(), b.Admin, nil, s.Tables(), setup.Options{TablePrefix: prefix, NoHistory: true})
+			assert.Must(t, err, e.name)
 		}
 		events := rapid.Custom(func(rt *rapid.T) []dynamic.Event { return traffic.Events(rt, 8) }).Example(3)
 		w := old.NewWriter(b.Client, store.WriterOptions{TablePrefix: prefix, Now: now, SkipExpired: true})
-		if err := w.WriteAll(t.Context(), events); err != nil {
-			t.Fatal(e.name, err)
-		}
+		assert.Must(t, w.WriteAll(t.Context(), events), e.name)
 		r := new.NewReader(b.Client, store.ReaderOptions{TablePrefix: prefix, Now: now})
 		var errs []string
 		for _, event := range events {
