@@ -7,19 +7,10 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
-
-// compare fails unless two values are equal.
-func compare(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: (-want +got)\n%s", what, diff)
-	}
-}
 
 // hours returns a table with hourly buckets or with one row per event.
 func hours(pattern codec.Pattern, lives ...codec.Lifetime) *scan.Table {
@@ -81,7 +72,7 @@ func TestFilterOfLifetimes(t *testing.T) {
 		if len(plan.Parts) > 0 {
 			got = plan.Parts[0].Filter
 		}
-		compare(t, tt.name, tt.want, got)
+		assert.Same(t, tt.want, got, tt.name)
 	}
 }
 
@@ -109,9 +100,9 @@ func TestRestOfBucket(t *testing.T) {
 			if !limited {
 				filter = scan.Chain{plan.Parts[0].Filter}
 			}
-			compare(t, tt.name, codec.Micros(tt.end), filter[0].(scan.Cells).Windows[0].To)
-			compare(t, tt.name, latest && tt.want, limited)
-			compare(t, tt.name, tt.valid, plan.RanksEnd.Equal(scan.MaxTime))
+			assert.Same(t, codec.Micros(tt.end), filter[0].(scan.Cells).Windows[0].To, tt.name)
+			assert.Same(t, latest && tt.want, limited, tt.name)
+			assert.Same(t, tt.valid, plan.RanksEnd.Equal(scan.MaxTime), tt.name)
 		}
 	}
 }
@@ -119,8 +110,8 @@ func TestRestOfBucket(t *testing.T) {
 // The row range excludes expired rows.
 func TestRangeOfLiveRows(t *testing.T) {
 	plan := hours(codec.SingleUnserialized, maxAge(time.Hour)).Plan(&scan.Read{Spans: one, From: day, To: day.Add(4 * time.Hour)}, day.Add(3*time.Hour))
-	compare(t, "start", fmt.Sprintf("s#%d", day.Add(2*time.Hour).Unix()), plan.Requests()[0].Rows[0].Start)
-	compare(t, "from", day.Add(2*time.Hour), plan.From)
+	assert.Same(t, fmt.Sprintf("s#%d", day.Add(2*time.Hour).Unix()), plan.Requests()[0].Rows[0].Start, "start")
+	assert.Same(t, day.Add(2*time.Hour), plan.From, "from")
 }
 
 // A read of all times starts at the end that the order of events requires.
@@ -131,7 +122,7 @@ func TestDirectionOfAllTimes(t *testing.T) {
 			table.TimeKey.Reverse = reverse
 			for _, listed := range []bool{false, true} {
 				plan := table.Plan(&scan.Read{Spans: one, AllTimes: true, MultiSeries: true, Listed: listed, From: day, To: day.Add(time.Hour), NewestFirst: newestFirst}, day)
-				compare(t, fmt.Sprint(newestFirst, reverse, listed), []codec.Rows{{Start: "s#", End: "s$", Reverse: newestFirst != reverse}}, plan.Requests()[0].Rows)
+				assert.Same(t, []codec.Rows{{Start: "s#", End: "s$", Reverse: newestFirst != reverse}}, plan.Requests()[0].Rows, fmt.Sprint(newestFirst, reverse, listed))
 			}
 		}
 	}
@@ -147,15 +138,15 @@ func TestFilterOfRows(t *testing.T) {
 	from, to := day, day.Add(time.Second)
 	key := func(prefix string, at time.Time) string { return fmt.Sprintf("%s%010d", prefix, at.Unix()) }
 	cells := scan.Cells{Families: []string{"a"}}
-	compare(t, "a prefix", []scan.Request{{
+	assert.Same(t, []scan.Request{{
 		Rows: []codec.Rows{{Start: key("s#", from), End: key("s#", to)}}, Filter: cells,
-	}}, requests(&scan.Read{Spans: one, From: from, To: to}))
+	}}, requests(&scan.Read{Spans: one, From: from, To: to}), "a prefix")
 	keys := codec.KeyPattern{Before: codec.KeyPieces{{Text: "s#"}}, Timed: true}
-	compare(t, "keys", scan.Filter(scan.Chain{scan.Keys{codec.KeyPieces{{Text: "s#"}, {Any: true, Width: 10}}}, cells}), requests(&scan.Read{Spans: one, Keys: &keys, From: from, To: to})[0].Filter)
-	compare(t, "a suffix", []scan.Request{{
+	assert.Same(t, scan.Filter(scan.Chain{scan.Keys{codec.KeyPieces{{Text: "s#"}, {Any: true, Width: 10}}}, cells}), requests(&scan.Read{Spans: one, Keys: &keys, From: from, To: to})[0].Filter, "keys")
+	assert.Same(t, []scan.Request{{
 		Rows: []codec.Rows{{Start: key("", from), End: key("", to), Reverse: true}}, Limit: 7,
 		Filter: scan.Chain{scan.Keys{{{Any: true, Width: 10}, {Text: "#s"}}}, cells},
-	}}, requests(&scan.Read{Spans: suffixed, From: from, To: to, NewestFirst: true, Limit: 7}))
+	}}, requests(&scan.Read{Spans: suffixed, From: from, To: to, NewestFirst: true, Limit: 7}), "a suffix")
 }
 
 // Projected fields are read with their values. The presence of another column shows
@@ -185,7 +176,7 @@ func TestProjection(t *testing.T) {
 		{"none of one value", &whole, []int{}, scan.Projection{presence}, scan.Chain{scan.Columns{"all"}, scan.StripValues{}}},
 	} {
 		p := tt.table.Project(tt.columns)
-		compare(t, tt.name, tt.want, p)
+		assert.Same(t, tt.want, p, tt.name)
 		plan := tt.table.Plan(&scan.Read{Spans: one, From: day, To: day.Add(time.Hour), Projection: p}, day)
 		want := scan.Chain{}
 		switch filter := tt.filter.(type) {
@@ -199,46 +190,16 @@ func TestProjection(t *testing.T) {
 		if !ok {
 			got = scan.Chain{plan.Parts[0].Filter}
 		}
-		compare(t, tt.name, want, got[:len(got)-1])
+		assert.Same(t, want, got[:len(got)-1], tt.name)
 	}
 	if p := table.Project([]int{0}); !p.HasValues(0) || p.HasValues(2) || p.Omits(2) || !p.Omits(3) {
 		t.Error(p)
 	}
 }
 
-// A limit of events becomes a limit of rows if each row has one event. If rows of the
-// same time sort in the opposite order, one more row tells whether that instant is
-// complete.
-func TestLimit(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		pattern codec.Pattern
-		ties    bool
-		read    scan.Read
-		want    int
-	}{
-		{"rows", codec.SingleUnserialized, false, scan.Read{Limit: 3}, 3},
-		{"buckets", codec.BucketNewCells, false, scan.Read{Limit: 3}, 3},
-		{"ties", codec.SingleUnserialized, true, scan.Read{Limit: 3}, 4},
-		{"the newest of one series", codec.BucketNewCells, false, scan.Read{Limit: 1, NewestFirst: true, LatestOnly: true}, 1},
-		{"the newest of each series", codec.BucketNewCells, false, scan.Read{Limit: 3, NewestFirst: true, LatestOnly: true, MultiSeries: true}, 0},
-		{"sorted buckets", codec.BucketNewCells, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 0},
-		{"sorted rows", codec.SingleUnserialized, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 3},
-		{"no limit", codec.SingleUnserialized, true, scan.Read{}, 0},
-	} {
-		table := hours(tt.pattern, codec.Lifetime{})
-		table.Ties = tt.ties
-		tt.read.Spans, tt.read.From, tt.read.To = one, day, day.Add(time.Hour)
-		plan := table.Plan(&tt.read, day)
-		requests := plan.Requests()
-		if len(requests) != 1 || requests[0].Limit != tt.want {
-			t.Errorf("%s: %+v, want a limit of %d", tt.name, requests, tt.want)
-		}
-	}
-}
-
 // Several spans are one request if possible, and paginated if there are more than can
-// be read concurrently.
+// be read concurrently. A limit of events becomes a limit of rows if each row has one event. If rows of the
+// same time sort in the opposite order, one more row tells whether that instant is complete.
 func TestSeveralSpans(t *testing.T) {
 	spans := func(n int) (out []codec.Span) {
 		for i := range n {
@@ -265,6 +226,14 @@ func TestSeveralSpans(t *testing.T) {
 		{"one", codec.BucketNewCells, scan.Read{Spans: spans(1)}, false, 1, scan.OneSpan, 0},
 		{"one with a suffix in many buckets", codec.BucketNewCells, scan.Read{Spans: suffixed, To: day.AddDate(60, 0, 0)}, false, 1, scan.OneSpan, 0},
 		{"the row of a column", codec.BucketNewColumns, scan.Read{Spans: spans(1)}, false, 1, scan.Merged, 0},
+		{"limited rows", codec.SingleUnserialized, scan.Read{Spans: one, Limit: 3}, false, 1, scan.OneSpan, 3},
+		{"limited buckets", codec.BucketNewCells, scan.Read{Spans: one, Limit: 3}, false, 1, scan.OneSpan, 3},
+		{"limited ties", codec.SingleUnserialized, scan.Read{Spans: one, Limit: 3}, true, 1, scan.OneSpan, 4},
+		{"no limit of ties", codec.SingleUnserialized, scan.Read{Spans: one}, true, 1, scan.OneSpan, 0},
+		{"the newest of one series", codec.BucketNewCells, scan.Read{Spans: one, Limit: 1, NewestFirst: true, LatestOnly: true}, false, 1, scan.OneSpan, 1},
+		{"some of the newest", codec.BucketNewCells, scan.Read{Spans: one, Limit: 3, NewestFirst: true, LatestOnly: true, MultiSeries: true}, false, 1, scan.OneSpan, 0},
+		{"sorted buckets", codec.BucketNewCells, scan.Read{Spans: one, Limit: 3, TimeOrder: true, MultiSeries: true}, false, 1, scan.OneSpan, 0},
+		{"sorted rows", codec.SingleUnserialized, scan.Read{Spans: one, Limit: 3, TimeOrder: true, MultiSeries: true}, false, 1, scan.OneSpan, 3},
 		{"the newest of each series", codec.BucketNewCells, scan.Read{Spans: spans(2), AllTimes: true, Contiguous: true, MultiSeries: true, NewestFirst: true, LatestOnly: true}, false, 2, scan.Skipping, 0},
 	} {
 		table := hours(tt.pattern, codec.Lifetime{})
@@ -297,12 +266,12 @@ func TestLookup(t *testing.T) {
 	}
 	for i, prefix := range []string{"0", "1"} {
 		lookup, needed := p.Lookup(i)
-		compare(t, "lookup", scan.Request{
+		assert.Same(t, scan.Request{
 			Rows: []codec.Rows{{Start: prefix + "#", End: prefix + "$"}}, KeysOnly: true,
 			Filter: scan.Chain{p.Filter, scan.CellsPerRow(1), scan.StripValues{}},
-		}, lookup)
+		}, lookup, "lookup")
 		found := []scan.Stored{{day.AddDate(-1, 0, 0), "old"}, {day.Add(-2 * time.Hour), "b2"}, {day.Add(-time.Hour), "b3"}, {day, "new"}}
-		compare(t, "found", []scan.Request{{Rows: []codec.Rows{{Keys: []string{"b2", "b3"}}}, Filter: p.Filter}}, slices.Collect(p.RequestsOf(found)))
+		assert.Same(t, []scan.Request{{Rows: []codec.Rows{{Keys: []string{"b2", "b3"}}}, Filter: p.Filter}}, slices.Collect(p.RequestsOf(found)), "found")
 		if !needed || !slices.ContainsFunc(plan.Requests(), func(r scan.Request) bool { return r.KeysOnly && r.Rows[0].Start == prefix+"#" }) {
 			t.Error(prefix)
 		}
@@ -328,7 +297,7 @@ func TestEventCells(t *testing.T) {
 	} {
 		table := hours(tt.pattern, tt.life)
 		table.Columns = columns
-		compare(t, fmt.Sprint(tt.pattern, tt.sequence), tt.want, table.EventCells(day.Add(30*time.Minute), day, tt.sequence))
+		assert.Same(t, tt.want, table.EventCells(day.Add(30*time.Minute), day, tt.sequence), fmt.Sprint(tt.pattern, tt.sequence))
 	}
 }
 
