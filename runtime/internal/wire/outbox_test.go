@@ -34,22 +34,19 @@ type (
 	mutateRequest = bigtablepb.MutateRowsRequest
 	answer        = bigtablepb.MutateRowsResponse_Entry
 	mutateStream  = bigtablepb.Bigtable_MutateRowsServer
+	answers       = func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error
 )
 
 // mutateServer is a Bigtable that records requests, headers and stored rows, and
 // answers as a test specifies.
 type mutateServer struct {
-	bigtablepb.UnimplementedBigtableServer
-	answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error
+	warm
+	answer answers
 
 	mu       sync.Mutex
 	requests []*mutateRequest
 	headers  []metadata.MD
 	stored   map[string]int // how often each row was stored
-}
-
-func (s *mutateServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 func (s *mutateServer) MutateRows(request *mutateRequest, stream mutateStream) error {
@@ -149,7 +146,7 @@ type written struct {
 }
 
 // write writes ten entries to a server with the given answers.
-func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error) written {
+func (p path) write(t *testing.T, answer answers) written {
 	t.Helper()
 	s := &mutateServer{answer: answer}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -175,7 +172,7 @@ type step func(s *mutateServer, request *mutateRequest, i int) *answer
 
 // steps answers the entries one by one. Each attempt uses the next step, and the last
 // step repeats; err ends the stream after the given number of entries.
-func steps(each ...step) func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+func steps(each ...step) answers {
 	return func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
 		for i := range request.Entries {
 			a := each[min(attempt, len(each)-1)](s, request, i)
@@ -218,7 +215,7 @@ func breaks(*mutateServer, *mutateRequest, int) *answer { return broken0 }
 
 // TestBothPathsWriteTheSame compares requests, headers, errors and stored rows.
 func TestBothPathsWriteTheSame(t *testing.T) {
-	for name, answers := range map[string]func(*mutateServer, int, *mutateRequest, mutateStream) error{
+	for name, given := range map[string]answers{
 		"all is well":                  steps(stores),
 		"unavailable at the first try": steps(breaks, stores),
 		"broken halfway":               steps(sometimes(5, breaks, stores), stores),
@@ -241,7 +238,7 @@ func TestBothPathsWriteTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, got := ordinaryPath.write(t, answers), wirePath.write(t, answers)
+			want, got := ordinaryPath.write(t, given), wirePath.write(t, given)
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 				t.Errorf("(-ordinary +wire)\n%s", diff)
 			}
@@ -264,10 +261,9 @@ func TestAcknowledgedEntriesAreKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			answers := steps(first)
 			s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
 				if attempt == 0 {
-					return answers(s, attempt, request, stream)
+					return steps(first)(s, attempt, request, stream)
 				}
 				cancel()
 				<-stream.Context().Done()
@@ -306,15 +302,10 @@ func TestStoredEntriesStayStored(t *testing.T) {
 // TestWithoutTheInterceptor probes clients: the probe sends nothing. Sending without
 // the interceptor changes nothing.
 func TestWithoutTheInterceptor(t *testing.T) {
-	s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
-		for i, e := range request.Entries {
-			assert.Contains(t, " ", e.Mutations[0].GetSetCell().GetFamilyName())
-			if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{no(i, codes.NotFound)}}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	s := &mutateServer{answer: steps(func(_ *mutateServer, request *mutateRequest, i int) *answer {
+		assert.Contains(t, " ", request.Entries[i].Mutations[0].GetSetCell().GetFamilyName())
+		return no(i, codes.NotFound)
+	})}
 	addr := s.start(t)
 	for _, p := range []path{ordinaryPath, wirePath} {
 		client := opened(t)(p.connect(t.Context(), addr))
@@ -343,18 +334,14 @@ func TestWithoutTheInterceptor(t *testing.T) {
 // at once, and looks for bytes of one request in another.
 func TestMemoryIsNotReusedTooEarly(t *testing.T) {
 	var mixed sync.Map
-	s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
-		for i, e := range request.Entries {
-			value := e.Mutations[0].GetSetCell().GetValue()
-			if want := bytes.Repeat(e.RowKey[:1], len(value)); len(value) == 0 || !bytes.Equal(want, value) {
-				mixed.Store(string(e.RowKey), true)
-			}
-			if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{s.ok(request, i)}}); err != nil {
-				return err
-			}
+	s := &mutateServer{answer: steps(func(s *mutateServer, request *mutateRequest, i int) *answer {
+		e := request.Entries[i]
+		value := e.Mutations[0].GetSetCell().GetValue()
+		if want := bytes.Repeat(e.RowKey[:1], len(value)); len(value) == 0 || !bytes.Equal(want, value) {
+			mixed.Store(string(e.RowKey), true)
 		}
-		return nil
-	}}
+		return s.ok(request, i)
+	})}
 	client := opened(t)(wirePath.connect(t.Context(), s.start(t)))
 	table := client.OpenTable("t")
 	column := wire.AppendQualifier(wire.AppendFamily(nil, "f"), []byte("q"))
@@ -394,15 +381,11 @@ var must = assert.Must
 
 // rowServer records the requests for single rows. It is unavailable for the first ones, and rejects those without mutations.
 type rowServer struct {
-	bigtablepb.UnimplementedBigtableServer
+	warm
 	unavailable int
 
 	mu       sync.Mutex
 	requests []*bigtablepb.MutateRowRequest
-}
-
-func (s *rowServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 func (s *rowServer) MutateRow(_ context.Context, r *bigtablepb.MutateRowRequest) (*bigtablepb.MutateRowResponse, error) {

@@ -27,15 +27,20 @@ import (
 // play answers a request. attempt counts the requests of a read from 0.
 type play func(attempt int, request *bigtablepb.ReadRowsRequest, send func(message []byte)) error
 
-// server is a Bigtable that sends what a test specifies.
-type server struct {
+// warm is a Bigtable that only answers the first call of a client.
+type warm struct {
 	bigtablepb.UnimplementedBigtableServer
-	play     play
-	attempts atomic.Int64
 }
 
-func (s *server) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+func (warm) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
 	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+// server is a Bigtable that sends what a test specifies.
+type server struct {
+	warm
+	play     play
+	attempts atomic.Int64
 }
 
 func (s *server) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
