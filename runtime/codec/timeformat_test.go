@@ -225,11 +225,9 @@ func contains(r codec.Rows, key string) bool {
 }
 
 func TestPrefixRowsOfTimes(t *testing.T) {
-	for _, tt := range []struct{ prefix, end string }{
-		{"us-west1#369#", "us-west1#369$"}, {"a\xff", "b"}, {"\xff\xff", ""}, {"", ""},
-	} {
-		if got := codec.PrefixRows(tt.prefix); got.Start != tt.prefix || got.End != tt.end {
-			t.Errorf("PrefixRows(%q) = %+v", tt.prefix, got)
+	for prefix, end := range map[string]string{"us-west1#369#": "us-west1#369$", "a\xff": "b", "\xff\xff": "", "": ""} {
+		if got := codec.PrefixRows(prefix); got.Start != prefix || got.End != end {
+			t.Errorf("PrefixRows(%q) = %+v", prefix, got)
 		}
 	}
 	check(t, "exactly the keys with the prefix", func(t *rapid.T) {
