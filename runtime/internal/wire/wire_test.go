@@ -294,12 +294,8 @@ func TestTooLargeRow(t *testing.T) {
 	} {
 		start := first("a", "f", "q", 1, piece)
 		start.ValueSize = next[0].ValueSize
-		messages := [][]byte{response(t, start)}
-		more := response(t, next...)
-		for range 300 {
-			messages = append(messages, more)
-		}
-		got := readCanned(client, messages...)
+		messages := slices.Repeat([][]byte{response(t, next...)}, 300)
+		got := readCanned(client, slices.Insert(messages, 0, response(t, start))...)
 		if got.rows != nil || got.err == nil || !strings.Contains(got.err.Error(), "a row exceeds 256 MiB") {
 			t.Errorf("%s: %d rows, %v", name, len(got.rows), got.err)
 		}
