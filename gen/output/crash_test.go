@@ -61,12 +61,7 @@ func crash(job func(dir string) (*Changes, error), dir string) int {
 
 // generating returns changes of a project's code.
 func generating(dir string) (*Changes, error) {
-	return Compare(dir, []File{
-		{Path: "a/keep.go", Content: []byte(ours("k"))},
-		{Path: "a/update.go", Content: []byte(ours("new"))},
-		{Path: "c/create.go", Content: []byte(ours("c"))},
-		{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
-	}, owner{})
+	return Compare(dir, generated("a/keep.go", "k", "a/update.go", "new", "c/create.go", "c", "c/ctest/create.go", "c"), owner{})
 }
 
 // crashJobs are the jobs to kill: changes of a project's code, and of files that the
@@ -159,11 +154,9 @@ func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	before, now := crashTree(), contents(t, dir)
 	for name, content := range now {
-		after := map[string]string{}
-		for job := range crashJobs {
-			maps.Copy(after, map[string]string{job: afterCrash(job)[name]})
-		}
-		if content != before[name] && !slices.Contains(slices.Collect(maps.Values(after)), content) && !strings.HasSuffix(name, partialSuffix) {
+		isAfter := func(job string) bool { return afterCrash(job)[name] == content }
+		jobs := slices.Collect(maps.Keys(crashJobs))
+		if content != before[name] && !slices.ContainsFunc(jobs, isAfter) && !strings.HasSuffix(name, partialSuffix) {
 			t.Errorf("%s holds %q", name, content)
 		}
 	}
@@ -191,12 +184,19 @@ func afterCrash(job string) map[string]string {
 	return want
 }
 
+// prepared returns a folder with the files before a job, and changes of its code.
+func prepared(t *testing.T) (dir string, changes *Changes) {
+	t.Helper()
+	dir = tree(t, crashTree())
+	changes, err := generating(dir)
+	must(t, err)
+	return dir, changes
+}
+
 // The content of a file is on disk before its name, and its name before the command
 // reports success.
 func TestSynced(t *testing.T) {
-	dir := tree(t, crashTree())
-	changes, err := generating(dir)
-	must(t, err)
+	_, changes := prepared(t)
 	var mu sync.Mutex
 	staged, synced, named := 0, 0, map[string]bool{}
 	disk.before = func(what, path string) {
@@ -229,9 +229,7 @@ func TestSynced(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	defer func() { disk.before = nil }()
 	for step := 1; step <= 2+3*3+3+2; step++ {
-		dir := tree(t, crashTree())
-		changes, err := generating(dir)
-		must(t, err)
+		dir, changes := prepared(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		asked := errors.New("asked to end")
 		var done atomic.Int64
@@ -240,7 +238,7 @@ func TestInterrupted(t *testing.T) {
 				cancel(asked)
 			}
 		}
-		err = changes.Commit(ctx)
+		err := changes.Commit(ctx)
 		disk.before = nil
 		want := crashTree()
 		if err == nil && step == 2+3*3+3+2 {
@@ -256,16 +254,13 @@ func TestInterrupted(t *testing.T) {
 // changed.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"a/update.go", "b/stale.go", "c/create.go"} {
-		dir := tree(t, crashTree())
-		changes, err := generating(dir)
-		must(t, err)
+		dir, changes := prepared(t)
 		want := crashTree()
 		want[name] = "somebody's"
 		path := filepath.Join(dir, name)
 		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("somebody's"), 0o666)))
-		err = changes.Commit(t.Context())
-		var changed *ChangedError
-		if !errors.As(err, &changed) || changed.Path != path {
+		err := changes.Commit(t.Context())
+		if changed, ok := errors.AsType[*ChangedError](err); !ok || changed.Path != path {
 			t.Error(err)
 		}
 		compare(t, want, contents(t, dir))
@@ -284,14 +279,12 @@ func TestPartial(t *testing.T) {
 	if err := os.Symlink("../a/keep.go", filepath.Join(dir, "f"+name)); err != nil {
 		t.Skip(err)
 	}
-	changes, err := Compare(dir, []File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(Record) bool { return false }})
-	must(t, err)
-	carryOut(t, changes)
+	carryOut(t, compared(t, dir, owner{stale: func(Record) bool { return false }}, "a/keep.go", ""))
 	for _, gone := range []string{"a", "b", "c", "d"} {
 		delete(files, gone+name)
 	}
 	compare(t, files, contents(t, dir))
-	_, err = os.Lstat(filepath.Join(dir, "f"+name))
+	_, err := os.Lstat(filepath.Join(dir, "f"+name))
 	assert.Is(t, nil, err)
 }
 

@@ -16,6 +16,22 @@ import (
 // ours returns a generated file with the given body.
 func ours(body string) string { return Header + "\n" + SourceLine + "s.yaml\n" + body }
 
+// generated returns generated files with the given paths and bodies.
+func generated(pathsAndBodies ...string) (out []File) {
+	for pair := range slices.Chunk(pathsAndBodies, 2) {
+		out = append(out, File{Path: pair[0], Content: []byte(ours(pair[1]))})
+	}
+	return out
+}
+
+// compared compares a folder with generated files.
+func compared(t *testing.T, dir string, o owner, pathsAndBodies ...string) *Changes {
+	t.Helper()
+	changes, err := Compare(dir, generated(pathsAndBodies...), o)
+	must(t, err)
+	return changes
+}
+
 // tree writes files to a new folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
@@ -50,29 +66,18 @@ var compare = assert.Same
 // owner is an Owner with answers from a test. By default, it has generated everything
 // and there is no other project.
 type owner struct {
-	partial       bool // whether the run has only some schemas
 	base          string
 	stale, orphan func(Record) bool
-	rival         func(pkg string, made Record) string
-	foreign       func(dir string) string
+	rival         map[string]string // by package
+	foreign       map[string]string // by the last element of a folder
 }
 
-func (o owner) Whole() bool             { return !o.partial }
-func (o owner) Base() string            { return o.base }
-func (o owner) Stale(made Record) bool  { return o.stale == nil || o.stale(made) }
-func (o owner) Orphan(made Record) bool { return o.orphan != nil && o.orphan(made) }
-func (o owner) Rival(pkg string, made Record) string {
-	if o.rival == nil {
-		return ""
-	}
-	return o.rival(pkg, made)
-}
-func (o owner) Foreign(dir string) string {
-	if o.foreign == nil {
-		return ""
-	}
-	return o.foreign(dir)
-}
+func (o owner) Whole() bool                       { return true }
+func (o owner) Base() string                      { return o.base }
+func (o owner) Stale(made Record) bool            { return o.stale == nil || o.stale(made) }
+func (o owner) Orphan(made Record) bool           { return o.orphan != nil && o.orphan(made) }
+func (o owner) Rival(pkg string, _ Record) string { return o.rival[pkg] }
+func (o owner) Foreign(dir string) string         { return o.foreign[filepath.Base(dir)] }
 
 // carryOut commits changes.
 func carryOut(t *testing.T, changes *Changes) {
@@ -85,13 +90,7 @@ func carryOut(t *testing.T, changes *Changes) {
 func TestCommitAllOrNothing(t *testing.T) {
 	before := map[string]string{"a.go": ours("old"), "b.go": ours("stale"), "z.go": ours("old")}
 	dir := tree(t, before)
-	changes, err := Compare(dir, []File{
-		{Path: "a.go", Content: []byte(ours("new"))},
-		{Path: "c.go", Content: []byte(ours("created"))},
-		{Path: "new/folder/d.go", Content: []byte(ours("created"))},
-		{Path: "z.go", Content: []byte(ours("new"))},
-	}, owner{})
-	must(t, err)
+	changes := compared(t, dir, owner{}, "a.go", "new", "c.go", "created", "new/folder/d.go", "created", "z.go", "new")
 	z := filepath.Join(dir, "z.go")
 	must(t, errors.Join(os.Remove(z), os.MkdirAll(filepath.Join(z, "x"), 0o777)))
 	if err := changes.Commit(t.Context()); err == nil {
@@ -99,7 +98,7 @@ func TestCommitAllOrNothing(t *testing.T) {
 	}
 	delete(before, "z.go")
 	compare(t, before, contents(t, dir)) // no partial file is left
-	_, err = os.Stat(filepath.Join(dir, "new"))
+	_, err := os.Stat(filepath.Join(dir, "new"))
 	assert.Is(t, fs.ErrNotExist, err, "a folder that was made is left")
 }
 
@@ -120,8 +119,7 @@ func TestStagingFails(t *testing.T) {
 func TestNotOurs(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "package a", "b.go": "// " + Header})
 	_, err := Compare(dir, []File{{Path: "a.go"}, {Path: "b.go"}}, owner{})
-	var notOurs *NotOursError
-	if !errors.As(err, &notOurs) || notOurs.Path != filepath.Join(dir, "a.go") {
+	if notOurs, ok := errors.AsType[*NotOursError](err); !ok || notOurs.Path != filepath.Join(dir, "a.go") {
 		t.Error(err)
 	}
 }
@@ -151,7 +149,7 @@ func TestLeftovers(t *testing.T) {
 	changes, err := Compare(dir, []File{{Path: "runtime/codec/key.go", Content: []byte(record(""))}}, owner{
 		stale:   func(made Record) bool { asked = append(asked, made); return made.Project != "" },
 		orphan:  func(made Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
-		foreign: func(dir string) string { return map[bool]string{true: "another's"}[filepath.Base(dir) == "teamb"] },
+		foreign: map[string]string{"teamb": "another's"},
 	})
 	must(t, err)
 	slices.SortFunc(asked, func(a, b Record) int { return slices.Compare(a.Sources, b.Sources) })
@@ -168,8 +166,8 @@ func TestLeftovers(t *testing.T) {
 	compare(t, []string{filepath.Join(dir, "a/two.go"), filepath.Join(dir, "runtime/codec/old.go")}, removed)
 	compare(t, []string{filepath.Join(dir, "a/crlf.proto")}, changes.Orphans)
 	compare(t, []string{"b.yaml", "schemas/a.yaml"}, changes.Dropped())
-	var many *RemovalError
-	if err := changes.CheckRemovals(); !errors.As(err, &many) || many.Files != 2 {
+	err = changes.CheckRemovals()
+	if many, ok := errors.AsType[*RemovalError](err); !ok || many.Files != 2 {
 		t.Error(err)
 	}
 }
@@ -184,9 +182,7 @@ func TestWantedByAnotherName(t *testing.T) {
 	); err != nil {
 		t.Skip(err)
 	}
-	changes, err := Compare(dir, []File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
-	must(t, err)
-	created, updated, removed := changes.Changed()
+	created, updated, removed := compared(t, dir, owner{}, "app/event.go", "e").Changed()
 	compare(t, []int{0, 0, 0}, []int{created, updated, removed})
 }
 
@@ -198,11 +194,9 @@ func TestLinkedFolder(t *testing.T) {
 	if err := errors.Join(os.Symlink("real", linked), os.Symlink("../elsewhere", filepath.Join(dir, "real/b"))); err != nil {
 		t.Skip(err)
 	}
-	changes, err := Compare(linked, nil, owner{})
-	must(t, err)
-	carryOut(t, changes)
+	carryOut(t, compared(t, linked, owner{}))
 	compare(t, map[string]string{"real/keep": ""}, contents(t, dir))
-	_, err = os.Lstat(filepath.Join(dir, "real/b"))
+	_, err := os.Lstat(filepath.Join(dir, "real/b"))
 	assert.Is(t, nil, err, "the link to a folder is gone:")
 	_, err = os.Lstat(filepath.Join(dir, "real/a"))
 	assert.Is(t, fs.ErrNotExist, err, "an empty folder is left")
@@ -212,17 +206,14 @@ func TestLinkedFolder(t *testing.T) {
 func TestOthers(t *testing.T) {
 	before := map[string]string{"a/x.go": ours("another's"), "b/x.go": ours("ours")}
 	dir := tree(t, before)
-	files := []File{{Path: "a/x.go", Content: []byte(ours("new"))}, {Path: "b/x.go", Content: []byte(ours("new"))}, {Path: "c/ctest/x.go"}}
-	_, err := Compare(dir, files, owner{
-		rival:   func(pkg string, made Record) string { return map[string]string{"a": "s.yaml"}[pkg] },
-		foreign: func(dir string) string { return map[string]string{"c": "another's"}[filepath.Base(dir)] },
+	_, err := Compare(dir, generated("a/x.go", "new", "b/x.go", "new", "c/ctest/x.go", ""), owner{
+		rival: map[string]string{"a": "s.yaml"}, foreign: map[string]string{"c": "another's"},
 	})
-	var rival *RivalError
-	var foreign *ForeignError
-	if !errors.As(err, &rival) || rival.Path != filepath.Join(dir, "a/x.go") || rival.Source != "s.yaml" {
+	rival, ok := errors.AsType[*RivalError](err)
+	if !ok || rival.Path != filepath.Join(dir, "a/x.go") || rival.Source != "s.yaml" {
 		t.Error(err)
 	}
-	if !errors.As(err, &foreign) || foreign.Dir != filepath.Join(dir, "c") {
+	if foreign, ok := errors.AsType[*ForeignError](err); !ok || foreign.Dir != filepath.Join(dir, "c") {
 		t.Error(err)
 	}
 	compare(t, before, contents(t, dir))
@@ -231,10 +222,7 @@ func TestOthers(t *testing.T) {
 // Line ends depend on the system that has checked the files out.
 func TestLineEnds(t *testing.T) {
 	dir := tree(t, map[string]string{"a/x.go": strings.ReplaceAll(ours("a\nb\n"), "\n", "\r\n")})
-	changes, err := Compare(dir, []File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
-	if err != nil || len(changes.Diff()) > 0 {
-		t.Errorf("%s, error %v", changes.Diff(), err)
-	}
+	compare(t, "", string(compared(t, dir, owner{}, "a/x.go", "a\nb\n").Diff()))
 }
 
 // TestKeptFilesAreNotTouched checks modification times, which build caches use.
@@ -244,12 +232,7 @@ func TestKeptFilesAreNotTouched(t *testing.T) {
 	for _, name := range []string{"keep.go", "update.go"} {
 		must(t, os.Chtimes(filepath.Join(dir, name), long, long))
 	}
-	changes, err := Compare(dir, []File{
-		{Path: "keep.go", Content: []byte(ours("k"))},
-		{Path: "update.go", Content: []byte(ours("new"))},
-	}, owner{})
-	must(t, err)
-	carryOut(t, changes)
+	carryOut(t, compared(t, dir, owner{}, "keep.go", "k", "update.go", "new"))
 	for name, touched := range map[string]bool{"keep.go": false, "update.go": true} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		must(t, err)

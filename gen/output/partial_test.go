@@ -91,17 +91,19 @@ func TestLinks(t *testing.T) {
 					t.Skip(err)
 				}
 			}
-			files := []File{{Path: "a/new.go", Content: []byte(ours("new"))}}
+			compareAll := func() (*Changes, error) {
+				return Compare(filepath.Join(dir, "generated"), generated("a/new.go", "new"), owner{base: dir})
+			}
 			early := func() error {
 				set()
-				_, err := Compare(filepath.Join(dir, "generated"), files, owner{base: dir})
+				_, err := compareAll()
 				return err
 			}
 			late := func() error { // the link appears after the comparison
 				if err := os.Remove(filepath.Join(dir, filepath.FromSlash(c.link))); err != nil {
 					return err
 				}
-				changes, err := Compare(filepath.Join(dir, "generated"), files, owner{base: dir})
+				changes, err := compareAll()
 				if err != nil {
 					return err
 				}
