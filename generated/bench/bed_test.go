@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/mem"
 	protobuf "google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -49,9 +50,7 @@ func newBed(t testing.TB, addr string) *bed {
 	b.recorded = connected(t)(storetest.ConnectPlain(t.Context(), addr, dialer, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(&b.recorder))))
 	bare, err := grpc.NewClient(addr, dialer, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{codec}), grpc.MaxCallRecvMsgSize(maxMessage)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	t.Cleanup(func() { _ = bare.Close() })
 	b.bare = bare
 	return b
@@ -72,9 +71,7 @@ func inProcess(t testing.TB, s *server) *bed {
 func connected(t testing.TB) func(*bigtable.Client, error) *bigtable.Client {
 	return func(client *bigtable.Client, err error) *bigtable.Client {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		t.Cleanup(func() { _ = client.Close() })
 		return client
 	}
@@ -125,9 +122,7 @@ func (r *recorder) Marshal(v any) (mem.BufferSlice, error) {
 func (b *bed) transport(t testing.TB, run func(client *bigtable.Client) error) func(context.Context) error {
 	t.Helper()
 	b.recorder.calls = nil
-	if err := run(b.recorded); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, run(b.recorded))
 	calls := slices.DeleteFunc(b.recorder.calls, func(c call) bool { return strings.HasSuffix(c.method, "/PingAndWarm") })
 	return func(ctx context.Context) error {
 		for _, c := range calls {

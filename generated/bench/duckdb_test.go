@@ -17,6 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -76,28 +77,18 @@ func askDuckDB(t *testing.T, parquet string, sql map[string]string, runs int) (o
 		t.Skipf("needs %s: %v\n%s", duckDB, err, printed)
 	}
 	script, err := os.ReadFile("testdata/duckdb.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "duckdb.mjs"), script, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
+	assert.Must(t, os.WriteFile(filepath.Join(dir, "duckdb.mjs"), script, 0o666))
 	asked, err := json.Marshal(map[string]any{"parquet": parquet, "queries": sql, "runs": runs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	ask := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "duckdb.mjs"))
 	ask.Stdin = bytes.NewReader(asked)
 	printed, err := ask.Output()
 	if failed, ok := err.(*exec.ExitError); ok {
 		t.Fatalf("%v\n%s", err, failed.Stderr)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(printed, &out); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
+	assert.Must(t, json.Unmarshal(printed, &out))
 	return out
 }
 
@@ -155,9 +146,7 @@ func TestDuckDB(t *testing.T) {
 	r := fleetReader(on.wire, f)
 	for _, q := range all {
 		got, err := q.read(t.Context(), r)
-		if err != nil {
-			t.Fatalf("%s: %v", q.name, err)
-		}
+		assert.Must(t, err, q.name)
 		d := duck.Answers[q.name]
 		want, err := q.answersOf(d.Rows)
 		if err != nil || !q.same(want, got) {
@@ -179,15 +168,11 @@ func checkPercentiles(t *testing.T, on *bed, f *fleet, q query, rows [][]any) {
 	r := s.NewReader(on.wire, store.ReaderOptions{Now: f.end, Timeout: store.NoTimeout})
 	o := store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{examples.UsageSeriesHostname}}
 	for w, err := range r.Windows(t.Context(), byHosts(q), q.from, q.to, window.Every(q.width), o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		key := fmt.Sprint(w.Series[0], w.Start.UnixMilli())
 		for i, name := range []string{"p50", "p99"} {
 			statistic, err := dynamic.ParseStatistic(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, err)
 			got := statistic.Of(&w, &s.Layout().Fields[0], 0).(float64)
 			if want := exact[key][i]; !(math.Abs(got-want) <= 0.01*want) {
 				t.Errorf("%s of %s is %v, want %v", name, key, got, want)

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // serveVariable turns the program into a server of benchmarks, so that the server's CPU time is
@@ -58,30 +60,20 @@ func serve(answers *server) error {
 func startAway(b testing.TB, tables string) (addr string) {
 	b.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.Must(b, err)
 	cmd := exec.CommandContext(b.Context(), program)
 	cmd.Env = append(os.Environ(), serveVariable+"="+tables)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.Must(b, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	assert.Must(b, err)
+	assert.Must(b, cmd.Start())
 	b.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.Must(b, err)
 	return strings.TrimSpace(line)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -57,9 +58,7 @@ func TestParquetInDuckDB(t *testing.T) {
 	dir := t.TempDir()
 	schema, events, path := filepath.Join(dir, "sample.yaml"), filepath.Join(dir, "events.ndjson"), filepath.Join(dir, "events.parquet")
 	for name, text := range map[string]string{schema: typesSchema, events: typedEvents} {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance, schema)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -349,9 +350,7 @@ func held(b *testing.B, events read[reading], from time.Time) uint64 {
 			most = max(most, heap())
 		}
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.Must(b, err)
 	return most - min(most, before)
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // latestResults returns the latest results, and what shows them.
@@ -14,9 +16,7 @@ func latestResults(t *testing.T) (printed string, pages shown) {
 	t.Helper()
 	for name, to := range map[string]*string{raw: &printed, readme: &pages.readme, manual: &pages.manual, picture: &pages.picture} {
 		text, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		*to = string(text)
 	}
 	return printed, pages
@@ -26,9 +26,7 @@ func latestResults(t *testing.T) (printed string, pages shown) {
 func TestShown(t *testing.T) {
 	printed, got := latestResults(t)
 	want, err := render(printed, got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(shown{})); diff != "" {
 		t.Errorf("go run %s -render would change (-want +got)\n%s", pkg, diff)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -278,9 +279,7 @@ func checkQueries(t *testing.T, client *bigtable.Client, f *fleet, seed uint64) 
 	for _, q := range queries(f, rand.New(rand.NewPCG(29, seed))) {
 		t.Run(q.name, func(t *testing.T) {
 			got, err := q.read(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, err)
 			want, err := q.byHand(t.Context(), client)
 			if err != nil || len(want) == 0 {
 				t.Fatalf("%d rows by hand, %v", len(want), err)
@@ -310,9 +309,7 @@ func TestTSBS(t *testing.T) {
 				events = append(events, f.event(host, step))
 			}
 		}
-		if err := examples.NewUsageWriter(b.Client).WriteAll(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, examples.NewUsageWriter(b.Client).WriteAll(t.Context(), events))
 		checkQueries(t, b.Client, f, 1)
 		checkStored(t, b.Client, f)
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -25,9 +26,7 @@ func costOf(t *testing.T, on *bed, read func() error) (spent float64, received i
 	for range 1 + costRuns {
 		runtime.GC() // the garbage of what was measured before
 		traffic, begin := on.traffic.Load(), cputime.Spent()
-		if err := read(); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, read())
 		all = append(all, cputime.Spent()-begin)
 		received = on.traffic.Load() - traffic
 	}
@@ -53,9 +52,7 @@ func TestTSBSCosts(t *testing.T) {
 	r := examples.NewUsageReader(on.wire, o)
 	for _, q := range queries(f, rand.New(rand.NewPCG(29, 3))) {
 		got, err := q.read(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		if want, err := q.byHand(t.Context(), on.ordinary); err != nil || !reflect.DeepEqual(want, got) {
 			t.Errorf("%s: generated code answers %d rows, and code by hand %d others, %v", q.name, len(got), len(want), err)
 		}
@@ -65,9 +62,7 @@ func TestTSBSCosts(t *testing.T) {
 		})
 		byHand, _ := costOf(t, on, func() error { _, err := q.byHand(t.Context(), on.ordinary); return err })
 		nodes := inside.scannedBy(func() {
-			if err := q.each(t.Context(), counted, func(func() answer) {}); err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, q.each(t.Context(), counted, func(func() answer) {}))
 		})
 		t.Logf("| `%s` | %s | %s | %.1f | %.1f | %.1f |", q.name, count(float64(cells)), count(float64(received)/1000), generated, byHand, nodes.bound())
 	}

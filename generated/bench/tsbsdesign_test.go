@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/testschema"
@@ -240,9 +241,7 @@ func (d *design) row(t *testing.T, f *fleet, all []query, want [][]answer) strin
 // store stores the readings of a fleet.
 func (d *design) store(t *testing.T, client *bigtable.Client, l *dynamic.Schema, f *fleet) {
 	t.Helper()
-	if err := l.NewWriter(client, store.WriterOptions{Now: f.end}).WriteAll(t.Context(), d.events(f)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, l.NewWriter(client, store.WriterOptions{Now: f.end}).WriteAll(t.Context(), d.events(f)))
 	if !d.sealed {
 		return
 	}
@@ -262,21 +261,15 @@ func TestTSBSDesigns(t *testing.T) {
 	all := queries(f, rand.New(rand.NewPCG(29, 3)))
 	want := make([][]answer, len(all))
 	page, err := os.ReadFile(tsbsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	var table strings.Builder
 	for i := range designs {
 		table.WriteString(designs[i].row(t, f, all, want))
 	}
 	text, err := marks{"<!-- designs -->\n", "<!-- end of designs -->"}.fill(tsbsPage, string(page), table.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	if *update {
-		if err := os.WriteFile(tsbsPage, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, os.WriteFile(tsbsPage, []byte(text), 0o666))
 	} else if text != string(page) {
 		t.Errorf("%s is out of date: go test ./generated/bench -run %s -update", tsbsPage, t.Name())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -30,9 +31,7 @@ func TestTSBSLoaded(t *testing.T) {
 		t.Skipf("it needs TSBS: %s=FILE runs it", fleetLines)
 	}
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	lines := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		lines[strings.TrimSpace(line)] = true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -257,9 +258,7 @@ func TestWrite(t *testing.T) {
 				}
 				run := p.open(client, reports)
 				for range 2 { // the second time with memory that was used
-					if err := run(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					assert.Must(t, run(t.Context()))
 				}
 				got, cells := dynamictest.Rows(t.Context(), client, "balloon_new_cells"), 0
 				if want == nil {
