@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -32,13 +33,9 @@ func versionsIn(t *testing.T, path string) map[string]string {
 func modFile(t *testing.T, path string) *modfile.File {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	mod, err := modfile.Parse(path, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	return mod
 }
 
@@ -64,9 +61,7 @@ func TestModulesShareVersions(t *testing.T) {
 func TestClientRange(t *testing.T) {
 	const page = "../../docs/reference/clients.md"
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	oldest, newest := versionsIn(t, oldest)[client], versionsIn(t, "../../go.mod")[client]
 	for _, want := range []string{"version " + oldest + " or later", "tested with " + newest} {
 		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -38,9 +39,7 @@ func manual(t *testing.T, root string) []*page {
 	var out []*page
 	add := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		if !slices.ContainsFunc(out, func(p *page) bool { return p.name == name }) {
 			out = append(out, &page{root, name, string(text)})
 		}
@@ -153,24 +152,16 @@ func startEmulator(t *testing.T) string {
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./testdata/emulator")
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
+	assert.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	return strings.TrimSpace(line)
 }
 
@@ -235,9 +226,7 @@ func (b block) checkExcerpt(t *testing.T, root, from string) {
 	t.Helper()
 	fields := strings.Fields(from)
 	content, err := os.ReadFile(filepath.Join(root, fields[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	if len(fields) == 1 {
 		b.checkParts(t, from, string(content))
 		return
@@ -385,7 +374,5 @@ func newModule(t *testing.T, root, dir, path string) {
 	formatted, err := mod.Format()
 	sum, failed := os.ReadFile(filepath.Join(root, "go.sum"))
 	errs = append(errs, err, failed, os.WriteFile(filepath.Join(dir, "go.mod"), formatted, 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666))
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, errors.Join(errs...))
 }

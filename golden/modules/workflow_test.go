@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -41,9 +42,7 @@ func TestWorkflow(t *testing.T) {
 	testlong.Skip(t, "it compiles an application")
 	w := &workflow{shell: newShell(t, moduleEnv()...)}
 	text, err := os.ReadFile(filepath.Join(w.root, "docs/ci/btgen.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	for _, m := range step.FindAllStringSubmatch(string(text), -1) {
 		w.steps = append(w.steps, m[1])
 		if strings.Contains(m[1], "$BASE") && (!strings.Contains(m[2], "BASE: ${{ github.event.pull_request.base.sha || github.event.before }}") || !strings.Contains(string(text), "fetch-depth: 0")) {

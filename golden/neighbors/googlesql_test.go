@@ -14,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/protofile"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // sql is what GoogleSQL for Bigtable has.
@@ -156,9 +157,7 @@ func parsed(t *testing.T, path, text string, dialect *sql, known namesOf) (*ast.
 func fieldsOf(t *testing.T, l *layout.Layout) []string {
 	t.Helper()
 	var set descriptorpb.FileDescriptorSet
-	if err := proto.Unmarshal(protofile.Of(l, names.Of(l)).Descriptors(), &set); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, proto.Unmarshal(protofile.Of(l, names.Of(l)).Descriptors(), &set))
 	var out []string
 	for _, f := range set.GetFile()[len(set.GetFile())-1].GetMessageType()[0].GetField() {
 		out = append(out, f.GetName())

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/schemas"
 )
 
@@ -46,9 +47,7 @@ func projects(t *testing.T) []project {
 	}
 	for _, path := range paths {
 		a, err := archive.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		files := map[string][]byte{}
 		for _, f := range a.Files {
 			files[f.Name] = f.Data
@@ -96,8 +95,6 @@ func facts[T any](t *testing.T, name string) T {
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	return out
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -221,13 +222,9 @@ func stringOf(v cty.Value) string {
 func policy(t *testing.T, text string) codec.GCRule {
 	t.Helper()
 	var top map[string]any
-	if err := json.Unmarshal([]byte(text), &top); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	assert.Must(t, json.Unmarshal([]byte(text), &top), text)
 	rule, err := policyOf(top, true)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	assert.Must(t, err, text)
 	return rule
 }
 
@@ -299,9 +296,7 @@ func checkKeySchema(t *testing.T, name, text string, want *store.KeySchema) {
 		return
 	}
 	got, err := bigtable.UnmarshalJSON([]byte(text))
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	assert.Must(t, err, name)
 	key := bigtable.StructType{Encoding: bigtable.StructSingletonEncoding{}}
 	if want.Delimiter != "" {
 		key.Encoding = bigtable.StructDelimitedBytesEncoding{Delimiter: []byte(want.Delimiter)}
