@@ -28,16 +28,14 @@ series:
   region: {type: enum, of: {north: 1, south: 2}}
   id: {type: uuid}
 time: {precision: 1s}
-fields:
-  value: int64
+fields: {value: int64}
 tables:
   p:
     pattern: single_unserialized
     key: {delimiter: "#", segments: [region, id, {time: unix_s}]}
     family: m
     ttl: {max_age: 30d}
-queries:
-  ByRegion: {by: [region]}
+queries: {ByRegion: {by: [region]}}
 `+entries)
 }
 

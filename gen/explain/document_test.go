@@ -3,9 +3,6 @@ package explain_test
 import (
 	"bytes"
 	"encoding/hex"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -77,19 +74,12 @@ func TestViews(t *testing.T) {
 		"text": d.Text(document.TextOptions{Width: 60}), "color": d.Text(document.TextOptions{Width: 60, Color: true}),
 		"md": d.Markdown("pictures"), "html": page, "json": string(data),
 	}
-	assert.Same(t, files["text"], regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(files["color"], ""))
+	assert.Same(t, files["text"], ansi.ReplaceAllString(files["color"], ""))
 	for name, picture := range d.Pictures("pictures") {
 		assert.Contains(t, "("+name+")", files["md"], name)
 		files["svg"] = string(picture)
 	}
 	for name, got := range files {
-		path := filepath.Join("testdata", "example."+name)
-		if *update {
-			assert.Must(t, os.MkdirAll("testdata", 0o777))
-			assert.Must(t, os.WriteFile(path, []byte(got), 0o666))
-		}
-		want, err := os.ReadFile(path)
-		assert.Must(t, err)
-		assert.Same(t, string(want), got)
+		golden(t, "example."+name, got)
 	}
 }

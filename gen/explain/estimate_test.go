@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/estimate"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testschema"
 )
@@ -15,12 +14,8 @@ import (
 // TestBalloonWeek computes the size of the documented weather balloon's week: 10,080
 // events of four fields. It is known for the documented keys and names: key + family +
 // qualifier + 8 + value per cell.
-//
-// The known sizes are those of the values in the documentation, short decimals of 5, 3,
-// 2 and 3 bytes, and of a blob of 16. An estimate does not know the values: it counts 8
-// bytes per number, also as text, and 24 for the protobuf, so it is 19 or 8 bytes per
-// event larger. The test replaces these sizes by the known ones; everything else must
-// match.
+// An estimate does not know the values: it counts 8 bytes per number, also as text, and 24 for the protobuf. The test
+// replaces these sizes by those of the documented values, short decimals of 5, 3, 2 and 3 bytes, and of a blob of 16.
 func TestBalloonWeek(t *testing.T) {
 	const (
 		events  = 7 * 24 * 60
@@ -82,34 +77,7 @@ func TestEstimateRows(t *testing.T) {
 
 // The returned cells of a column are as old as its own family keeps them.
 func TestWorkOfFamilies(t *testing.T) {
-	l := familiesLayout(t)
-	q := l.ReadQuery()
-	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
-	to := from.Add(24 * time.Hour)
-	for name, test := range map[string]struct {
-		columns []int
-		want    estimate.Work
-	}{
-		"a":    {[]int{0}, estimate.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b shows which events exist without a
-		"b":    {[]int{1}, estimate.Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
-		"both": {nil, estimate.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
-	} {
-		got := estimate.WorkOf(l, &q, to, from, to, test.columns)
-		if got != test.want {
-			t.Errorf("%s: %+v, want %+v", name, got, test.want)
-		}
-	}
-	// A day later, all data with a lifetime of an hour has expired: only b shows which
-	// events exist.
-	got := estimate.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
-	assert.Same(t, 86_400.0, got.Cells)
-}
-
-// familiesLayout returns a layout with fields in two families, one of which keeps an
-// hour.
-func familiesLayout(t *testing.T) *layout.Layout {
-	t.Helper()
-	return testschema.Layout(t, `btgen: v1
+	l := testschema.Layout(t, `btgen: v1
 package: app
 name: Event
 series: {host: string}
@@ -123,6 +91,23 @@ tables:
     families: {s: {ttl: {max_age: 1h}}, l: {ttl: {max_age: 30d}}}
 expect: {rate: 1/s}
 `)
+	q := l.ReadQuery()
+	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	to := from.Add(24 * time.Hour)
+	for name, test := range map[string]struct {
+		columns []int
+		want    estimate.Work
+	}{
+		"a":    {[]int{0}, estimate.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b shows which events exist without a
+		"b":    {[]int{1}, estimate.Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
+		"both": {nil, estimate.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
+	} {
+		assert.Same(t, test.want, estimate.WorkOf(l, &q, to, from, to, test.columns), name)
+	}
+	// A day later, all data with a lifetime of an hour has expired: only b shows which
+	// events exist.
+	got := estimate.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
+	assert.Same(t, 86_400.0, got.Cells)
 }
 
 // cells returns a table with bucket_new_cells.

@@ -14,12 +14,9 @@ import (
 	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
-// compared are schemas whose settings are changed one by one.
+// compared are schemas without their names, whose settings are changed one by one.
 var compared = map[string]string{
-	"cells": `btgen: v1
-package: p
-name: P
-series: {site: {type: string, cardinality: 10}, unit: {type: int64, example: 5}, kind: {type: enum, of: [a, b]}}
+	"cells": `series: {site: {type: string, cardinality: 10}, unit: {type: int64, example: 5}, kind: {type: enum, of: [a, b]}}
 time: {precision: 1s}
 fields:
   load: {type: float64, unit: kW, optional: true, column: l}
@@ -43,10 +40,7 @@ queries:
   BySite: {by: [site], scan: "rarely"}
 expect: {series: 50, rate: 1/m, value_bytes: 20, clusters: 2, lateness: 2h, skew: 1, arrival: bursts, reads: {BySite: {rate: 3/s, range: 2h}}}
 `,
-	"rows": `btgen: v1
-package: p
-name: P
-series: {region: string, line: uint32}
+	"rows": `series: {region: string, line: uint32}
 time: {precision: 1m}
 fields:
   load: {type: float64, column: l, family: m}
@@ -70,10 +64,7 @@ queries:
   ByLineRange: {by: [region, line], range: line, table: p}
   Loaded: {by: [region], where: {load: range}, scan: "rarely", allow: {K18: "rarely"}}
 `,
-	"serialized": `btgen: v1
-package: p
-name: P
-series: {region: bytes}
+	"serialized": `series: {region: bytes}
 time: {precision: 1s}
 fields:
   load: {type: float64, number: 1, was: [{number: 4}]}
@@ -87,10 +78,7 @@ tables:
     ttl: {max_age: 30d}
     schema_bundle: events
 `,
-	"layouts": `btgen: v1
-package: p
-name: P
-series: {region: string}
+	"layouts": `series: {region: string}
 fields: {load: float64}
 tables:
   p:
@@ -102,10 +90,7 @@ tables:
     since: 2026-02-01
     before: [{table: q, bucket: 4h, rollup: {every: 1h, family: h, ttl: {max_age: 104w}}}]
 `,
-	"plain": `btgen: v1
-package: p
-name: P
-series: {region: string}
+	"plain": `series: {region: string}
 fields: {load: float64}
 tables:
   p:
@@ -114,10 +99,7 @@ tables:
     family: m
     ttl: {max_age: 31d}
 `,
-	"expiring": `btgen: v1
-package: p
-name: P
-series: {region: string}
+	"expiring": `series: {region: string}
 fields: {load: {type: float64, number: 1}}
 tables:
   p:
@@ -143,10 +125,10 @@ func TestCompareSettings(t *testing.T) {
 	}
 }
 
-// explained explains a schema without errors of the language; rules may find something.
+// explained explains such a schema without errors of the language; rules may find something.
 func explained(t *testing.T, text string) *explain.Explanation {
 	t.Helper()
-	s, l := testschema.Parse(t, "p.yaml", text)
+	s, l := testschema.Parse(t, "p.yaml", "btgen: v1\npackage: p\nname: P\n"+text)
 	doc, err := explain.New([]*schema.Schema{s}, []*layout.Layout{l}, explain.Options{})
 	must(t, err)
 	return doc

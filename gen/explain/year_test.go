@@ -113,28 +113,24 @@ func TestOtherMeasurements(t *testing.T) {
 		"are not sizes":               func(c *explain.Compression) { c.Designs[0].Zstd = -1 },
 		"of table readings are not":   func(c *explain.Compression) { c.Designs[0].Snappy = 1e300 },
 		"readings are not sizes":      func(c *explain.Compression) { c.Designs[0].Stored = 1e300 },
-		"no table has measured":       nil,
-		"it is no JSON, from byte 1":  nil,
-		"it has no figures of tables": nil,
-		"readings is measured twice":  func(c *explain.Compression) {},
+		"no table has measured":       func(*explain.Compression) {},
+		"it is no JSON, from byte 1":  func(*explain.Compression) {},
+		"it has no figures of tables": func(*explain.Compression) {},
+		"readings is measured twice":  func(*explain.Compression) {},
 	} {
 		measured, r := measuredOf(t, lasting, usual)
-		if change != nil {
-			change(&measured[0])
-		}
+		change(&measured[0])
 		tables := []struct{ Compression *explain.Compression }{{&measured[0]}}
 		if strings.HasSuffix(reason, "twice") {
 			tables = append(tables, tables[0])
 		}
 		text, err := json.Marshal(tables)
 		must(t, err)
-		switch reason {
-		case "no table has measured":
-			text = []byte(`[{"table": "readings"}]`)
-		case "it is no JSON, from byte 1":
-			text = []byte("{")
-		case "it has no figures of tables":
-			text = []byte(`{"table": [{"compression": 5}]}`)
+		if other, has := map[string]string{
+			"no table has measured": `[{"table": "readings"}]`, "it is no JSON, from byte 1": "{",
+			"it has no figures of tables": `{"table": [{"compression": 5}]}`,
+		}[reason]; has {
+			text = []byte(other)
 		}
 		path := filepath.Join(t.TempDir(), "sample.json")
 		must(t, os.WriteFile(path, text, 0o600))
@@ -142,8 +138,8 @@ func TestOtherMeasurements(t *testing.T) {
 		if err == nil {
 			_, err = explain.New(r.Schemas, r.Layouts, explain.Options{Measured: read})
 		}
-		var refused *explain.CompressionError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "struct") {
+		_, refused := errors.AsType[*explain.CompressionError](err)
+		if !refused || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "struct") {
 			t.Errorf("%v, want %s", err, reason)
 		}
 	}

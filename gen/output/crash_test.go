@@ -61,7 +61,8 @@ func crash(job func(dir string) (*Changes, error), dir string) int {
 
 // generating returns changes of a project's code.
 func generating(dir string) (*Changes, error) {
-	return Compare(dir, generated("a/keep.go", "k", "a/update.go", "new", "c/create.go", "c", "c/ctest/create.go", "c"), owner{})
+	files := generated("a/keep.go", "k", "a/update.go", "new", "c/create.go", "c", "c/ctest/create.go", "c")
+	return Compare(dir, files, owner{})
 }
 
 // crashJobs are the jobs to kill: changes of a project's code, and of files that the
