@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +22,11 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -86,14 +89,14 @@ var lastMaxima = &queryKind{
 // busy are the readings above a threshold.
 var busy = &queryKind{
 	sql: func(q query) string {
-		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + tagsSQL + q.conditions() + fmt.Sprintf(" AND usage_user > %d", threshold)
+		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + otherTags + q.conditions() + fmt.Sprintf(" AND usage_user > %d", threshold)
 	},
 }
 
 // lastPoint is the last reading of each host of the last day.
 var lastPoint = &queryKind{
 	sql: func(q query) string {
-		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + tagsSQL +
+		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + otherTags +
 			" FROM cpu JOIN (SELECT hostname, max(time) AS time FROM cpu GROUP BY hostname) USING (hostname, time)"
 	},
 }
@@ -212,13 +215,18 @@ func sortedAnswers(all []answer) []answer {
 	return all
 }
 
+// sorted returns answers in the order of the query, or sorted if it has none.
+func (q query) sorted(all []answer) []answer {
+	if q.kind.sorted {
+		return all
+	}
+	return sortedAnswers(all)
+}
+
 // read returns the answers of generated code.
 func (q query) read(ctx context.Context, r *examples.UsageReader) (out []answer, err error) {
 	err = q.each(ctx, r, func(get func() answer) { out = append(out, get()) })
-	if !q.kind.sorted {
-		sortedAnswers(out)
-	}
-	return out, err
+	return q.sorted(out), err
 }
 
 // each calls take with each row that generated code returns, which is converted only if get is called.
@@ -329,4 +337,119 @@ func checkStored(t *testing.T, client *bigtable.Client, f *fleet) {
 			t.Errorf("%s: (-stored +replayed) %s", table, diff.Diff(stored, got))
 		}
 	}
+}
+
+// costRuns is the number of measurements of which the median counts.
+const costRuns = 5
+
+// costOf measures the CPU time of the client in a read, in milliseconds, and the bytes on the wire, both ways.
+func costOf(t *testing.T, on *bed, read func() error) (spent float64, received int64) {
+	t.Helper()
+	var all []time.Duration
+	for range 1 + costRuns {
+		runtime.GC() // the garbage of what was measured before
+		traffic, begin := on.traffic.Load(), cputime.Spent()
+		assert.Must(t, read())
+		all = append(all, cputime.Spent()-begin)
+		received = on.traffic.Load() - traffic
+	}
+	all = all[1:]
+	slices.Sort(all)
+	return all[costRuns/2].Seconds() * 1000, received
+}
+
+// TestTSBSCosts prints the table of docs/reference/tsbs.md, but for its last column: what the answer to each query takes, with
+// generated code, of which the answer as a whole is no part, and with code by hand on the official client, and what
+// Bigtable's nodes would read for it. Both answers must be the same.
+func TestTSBSCosts(t *testing.T) {
+	if os.Getenv(fleetHosts) == "" {
+		t.Skipf("it measures: %s=100 runs it", fleetHosts)
+	}
+	f := longFleet()
+	on := newBed(t, startAway(t, "fleet"))
+	inside := newServer(f.tables()) // its counts can be read
+	counted := fleetReader(inProcess(t, inside).wire, f)
+	cells := 0
+	o := store.ReaderOptions{Now: f.end, Timeout: store.NoTimeout}
+	o.Hooks.End = func(_ context.Context, done store.Operation, _ error) { cells += done.Cells }
+	r := examples.NewUsageReader(on.wire, o)
+	for _, q := range queries(f, rand.New(rand.NewPCG(29, 3))) {
+		got, err := q.read(t.Context(), r)
+		assert.Must(t, err)
+		if want, err := q.byHand(t.Context(), on.ordinary); err != nil || !reflect.DeepEqual(want, got) {
+			t.Errorf("%s: generated code answers %d rows, and code by hand %d others, %v", q.name, len(got), len(want), err)
+		}
+		generated, received := costOf(t, on, func() error {
+			cells = 0
+			return q.each(t.Context(), r, func(func() answer) {})
+		})
+		byHand, _ := costOf(t, on, func() error { _, err := q.byHand(t.Context(), on.ordinary); return err })
+		nodes := inside.scannedBy(func() {
+			assert.Must(t, q.each(t.Context(), counted, func(func() answer) {}))
+		})
+		t.Logf("| `%s` | %s | %s | %.1f | %.1f | %.1f |", q.name, count(float64(cells)), count(float64(received)/1000), generated, byHand, nodes.bound())
+	}
+}
+
+// What Google states for a node with SSD (https://cloud.google.com/bigtable/docs/performance), per second.
+const (
+	nodeReads = 17_000 // of single rows
+	nodeScan  = 220e6  // in bytes, of adjacent rows
+)
+
+// bound is the time that one node takes at these rates, in milliseconds.
+func (s scanned) bound() float64 {
+	return 1000 * (float64(s.places)/nodeReads + float64(s.Bytes)/nodeScan)
+}
+
+// fleetLines is the environment variable with the name of a file that TSBS itself has generated, for use case cpu-only in
+// format influx.
+const fleetLines = "BTGEN_TSBS_LINES"
+
+// TestTSBSLoaded loads the line protocol that TSBS has generated, without renaming anything, and checks that generated code reads an
+// event for each line:
+//
+//	go build ./cmd/tsbs_generate_data                 # in a clone of TSBS
+//	./tsbs_generate_data --use-case=cpu-only --seed=123 --scale=10 --log-interval=10s --format=influx \
+//	  --timestamp-start=2016-01-01T00:00:00Z --timestamp-end=2016-01-04T00:00:00Z > cpu.lp
+//	BTGEN_TSBS_LINES=$PWD/cpu.lp go test ./generated/bench -run TestTSBSLoaded -count=1 -v -timeout 0    # here
+func TestTSBSLoaded(t *testing.T) {
+	name := os.Getenv(fleetLines)
+	if name == "" {
+		t.Skipf("it needs TSBS: %s=FILE runs it", fleetLines)
+	}
+	text, err := os.ReadFile(name)
+	assert.Must(t, err)
+	lines := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		lines[strings.TrimSpace(line)] = true
+	}
+	b := examplestest.New(t)
+	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance, "../../schemas/cpu.yaml")
+	t.Logf("%d lines: %s", len(lines), live("write", "Usage", name, "--format", "influx"))
+	for e, err := range examples.NewUsageReader(b.Client).All(t.Context(), time.Time{}, time.Now()) {
+		if line := lineOf(e); err != nil || !lines[line] {
+			t.Errorf("%s is no line: %v", line, err)
+		} else {
+			delete(lines, line)
+		}
+	}
+	for line := range lines {
+		t.Error("no event of ", line)
+	}
+}
+
+// lineOf returns a reading as TSBS writes it, with the tags in the order of the schema.
+func lineOf(e examples.UsageEvent) string {
+	var b strings.Builder
+	b.WriteString("cpu")
+	for i, tag := range strings.Split("hostname"+otherTags, ", ") {
+		fmt.Fprintf(&b, ",%s=%s", tag, reflect.ValueOf(e.UsageSeries).Field(i))
+	}
+	separator := " "
+	for i, field := range fleetFields {
+		fmt.Fprintf(&b, "%s%s=%vi", separator, field, reflect.ValueOf(e).Field(fieldIndex+i))
+		separator = ","
+	}
+	return fmt.Sprintf("%s %d", &b, e.Time.UnixNano())
 }

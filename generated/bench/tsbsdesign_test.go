@@ -42,7 +42,8 @@ type edit struct{ old, new string }
 
 // Parts of schema cpu.
 const (
-	saltText  = "{hash: [hostname], buckets: 8}, "
+	saltText = "{hash: [hostname], buckets: 8}, "
+	// otherTags are the tags that a reading has besides the name of its host.
 	otherTags = ", region, datacenter, rack, os, arch, team, service, service_version, service_environment"
 	keepText  = "    family: m\n    ttl: {keep: forever}\n  cpu_readings:"
 )
@@ -172,10 +173,7 @@ func (d *design) windows(ctx context.Context, r *dynamic.Reader, l *dynamic.Sche
 		}
 		out = append(out, a)
 	}
-	if !q.kind.sorted {
-		sortedAnswers(out)
-	}
-	return out, nil
+	return q.sorted(out), nil
 }
 
 // readings returns the readings of a query.
