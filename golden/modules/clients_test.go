@@ -64,16 +64,13 @@ func TestClientRange(t *testing.T) {
 	assert.Must(t, err)
 	oldest, newest := versionsIn(t, oldest)[client], versionsIn(t, "../../go.mod")[client]
 	for _, want := range []string{"version " + oldest + " or later", "tested with " + newest} {
-		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
-			t.Errorf("%s does not say %q", page, want)
-		}
+		assert.Contains(t, want, strings.Join(strings.Fields(string(text)), " "), page)
 	}
 	// The file fails to compile with earlier clients, and its name says why.
 	major, minor, _ := strings.Cut(strings.TrimPrefix(oldest, "v"), ".")
 	minor, _, _ = strings.Cut(minor, ".")
-	if _, err := os.Stat("../../runtime/store/needs_client_v" + major + "_" + minor + ".go"); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Stat("../../runtime/store/needs_client_v" + major + "_" + minor + ".go")
+	assert.Is(t, nil, err)
 }
 
 // oldSchemas are example schemas with every pattern, encoding and strategy; those of the

@@ -103,9 +103,7 @@ func (b block) save(t *testing.T, text string) {
 	t.Helper()
 	p := b.page
 	p.text = strings.Replace(p.text, "\n"+b.text+"```", "\n"+text+"```", 1)
-	if err := os.WriteFile(filepath.Join(p.root, p.name), []byte(p.text), 0o666); err != nil {
-		t.Error(err)
-	}
+	assert.Must(t, os.WriteFile(filepath.Join(p.root, p.name), []byte(p.text), 0o666))
 }
 
 // TestManual follows the tour in the README, then the other pages of the manual in the

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -47,9 +48,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("a wrong version: %v\n%s", err, out)
 	}
 	out := r.do(".ci/release " + r.version + " 2030-01-02")
-	if !strings.Contains(out, "git push origin HEAD "+r.version+" runtime/beamstore/"+r.version) {
-		t.Errorf("it does not say how to publish:\n%s", out)
-	}
+	assert.Contains(t, "git push origin HEAD "+r.version+" runtime/beamstore/"+r.version, out, "how to publish")
 	if out, err := r.try(".ci/release " + r.version); err == nil || !strings.Contains(out, "tagged already") {
 		t.Errorf("the same version again: %v\n%s", err, out)
 	}
@@ -69,14 +68,10 @@ func (r *released) notes() {
 		r.t.Errorf("the notes of the tag are\n%s", tag)
 	}
 	text, err := os.ReadFile(filepath.Join(r.dir, "CHANGELOG.md"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	assert.Must(r.t, err)
 	number := strings.TrimPrefix(r.version, "v")
 	for _, want := range []string{"## [Unreleased]\n\n## [" + number + "] - 2030-01-02\n", "/compare/" + r.version + "...main\n", "\n[" + number + "]: https://"} {
-		if !strings.Contains(string(text), want) {
-			r.t.Errorf("CHANGELOG.md lacks %q", want)
-		}
+		assert.Contains(r.t, want, string(text), "CHANGELOG.md")
 	}
 }
 
@@ -86,10 +81,7 @@ func (r *released) serve(path, folder string) {
 	tag := strings.TrimPrefix(folder+"/"+r.version, "/")
 	served := r.in(filepath.Join(r.proxy, path, "@v"))
 	var files bytes.Buffer
-	m := module.Version{Path: path, Version: r.version}
-	if err := zip.CreateFromVCS(&files, m, r.dir, tag, folder); err != nil {
-		r.t.Fatal(err)
-	}
+	assert.Must(r.t, zip.CreateFromVCS(&files, module.Version{Path: path, Version: r.version}, r.dir, tag, folder))
 	mod := r.do("git show " + tag + ":" + strings.TrimPrefix(folder+"/go.mod", "/"))
 	for name, content := range map[string]string{
 		"list": r.version + "\n", r.version + ".mod": mod + "\n", r.version + ".zip": files.String(),
@@ -109,9 +101,7 @@ func (r *released) install(self string) {
 	bin := r.in(r.t.TempDir())
 	for _, name := range []string{"btgen", "btgen-live"} {
 		bin.do("GOBIN=$PWD go install " + self + "/cmd/" + name + "@" + r.version)
-		if out := bin.do("./" + name + " version"); !strings.Contains(out, r.version) {
-			r.t.Errorf("%s is version %s", name, out)
-		}
+		assert.Contains(r.t, r.version, bin.do("./"+name+" version"), name)
 	}
 }
 
@@ -119,9 +109,7 @@ func (r *released) install(self string) {
 func (r *released) readme(self string) {
 	user := r.in(r.t.TempDir())
 	user.do("go mod init example.com/balloons; go get -tool " + self + "/cmd/btgen@latest; go tool btgen init; go tool btgen generate; go get ./...; go test ./generated/weather")
-	if mod := user.do("cat go.mod"); !strings.Contains(mod, self+" "+r.version) {
-		r.t.Errorf("latest is\n%s", mod)
-	}
+	assert.Contains(r.t, self+" "+r.version, user.do("cat go.mod"), "latest")
 }
 
 // pipeline builds a program with the other module, as in the manual.
@@ -129,7 +117,7 @@ func (r *released) pipeline(self string) {
 	user := r.in(r.t.TempDir())
 	user.write("main.go", "package main\n\nimport _ \""+self+"/runtime/beamstore\"\n\nfunc main() {}\n")
 	user.do("go mod init example.com/pipeline; go get " + self + "/runtime/beamstore@latest; go build -o /dev/null .")
-	if mod := user.do("cat go.mod"); !strings.Contains(mod, "beamstore "+r.version) || !strings.Contains(mod, self+" "+r.version) {
-		r.t.Errorf("latest is\n%s", mod)
+	for _, want := range []string{"beamstore " + r.version, self + " " + r.version} {
+		assert.Contains(r.t, want, user.do("cat go.mod"), "latest")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -27,15 +28,12 @@ func newShell(t *testing.T, env ...string) *shell {
 			t.Skip(err)
 		}
 	}
-	s := &shell{t: t, env: append(env, "GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
-	var err error
-	if s.root, err = filepath.Abs("../.."); err != nil {
-		t.Fatal(err)
-	}
-	if s.dir, err = filepath.Abs(testlong.Scratch(t)); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	root, err := filepath.Abs("../..")
+	assert.Must(t, err)
+	dir, err := filepath.Abs(testlong.Scratch(t))
+	assert.Must(t, err)
+	return &shell{t, root, dir, append(env, "GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com",
+		"GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
 }
 
 // in returns the same shell in another folder.
@@ -64,10 +62,6 @@ func (s *shell) do(line string) string {
 func (s *shell) write(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		s.t.Fatal(err)
-	}
+	assert.Must(s.t, os.MkdirAll(filepath.Dir(path), 0o777))
+	assert.Must(s.t, os.WriteFile(path, []byte(text), 0o666))
 }

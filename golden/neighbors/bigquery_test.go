@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // definition matches the statement of an external table: its name, location and options.
@@ -58,9 +60,7 @@ func TestBigQuery(t *testing.T) {
 				t.Fatalf("%s: location %s", path, statement[2])
 			}
 			var options map[string]any
-			if err := json.Unmarshal([]byte(statement[3]), &options); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
+			assert.Must(t, json.Unmarshal([]byte(statement[3]), &options), path)
 			check := func(what string, have any, allowed map[string]string) map[string]any {
 				object, _ := have.(map[string]any)
 				for key, value := range object {

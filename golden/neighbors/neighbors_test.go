@@ -92,9 +92,7 @@ func facts[T any](t *testing.T, name string) T {
 	t.Helper()
 	var out T
 	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
 	assert.Must(t, err)
+	assert.Must(t, json.Unmarshal(text, &out))
 	return out
 }
