@@ -59,8 +59,8 @@ func (r reporter) newTable() block {
 	}
 	lines := block(r.t.NewTable(r.schema, r.l, r.q.By))
 	if r.q.Named.IsValid() {
-		named := strings.TrimSuffix(strings.TrimSpace(lines[1]), ":")
-		lines = append(lines, "queries:", "  "+r.q.Name+": {table: "+named+"}")
+		name := strings.TrimSuffix(strings.TrimSpace(lines[1]), ":")
+		lines = append(lines, "queries:", "  "+r.q.Name+": {table: "+name+"}")
 	}
 	return lines
 }

@@ -34,12 +34,13 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 // shared groups the tables of several schemas by their IDs, in the order of the schemas.
 func shared(layouts []*layout.Layout) [][]*layout.Table {
 	var out [][]*layout.Table
+	index := map[string]int{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
-			i := slices.IndexFunc(out, func(of []*layout.Table) bool { return of[0].ID == t.ID })
-			if i < 0 {
-				i, out = len(out), append(out, nil)
+			if _, known := index[t.ID]; !known {
+				index[t.ID], out = len(out), append(out, nil)
 			}
+			i := index[t.ID]
 			out[i] = append(out[i], t)
 		}
 	}

@@ -8,10 +8,7 @@ import (
 )
 
 // Formats of numbers in findings.
-var (
-	rate = words.Rate
-	size = words.Size
-)
+var rate, size = words.Rate, words.Size
 
 // basis formats the rate that an estimate is based on.
 func basis(load layout.Load) string {
