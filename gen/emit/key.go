@@ -123,8 +123,8 @@ func garbage(f *layout.Family) string {
 	return stamp + "Garbage collection rule: " + f.GC.String() + "."
 }
 
-// upperFirst capitalizes the first letter of a text that has one.
-func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// upperFirst capitalizes the first letter.
+func upperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
 // keyVar declares the facts of the row keys of a table.
 func (s *schemaFile) keyVar(t *layout.Table) jen.Code {
